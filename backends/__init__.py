@@ -1,0 +1,1 @@
+"""How operations are computed: one folder for each built-in backend."""

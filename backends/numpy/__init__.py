@@ -1,0 +1,17 @@
+"""The NumPy backend: the readable reference, and what runs where nothing else is installed."""
+
+from opspec.dtypes import FLOATING
+from opspec.geometry import DATA_FORMATS
+from opspec.registry import Backend, Capabilities
+
+backend = Backend(
+    name="numpy",
+    arrays="numpy.ndarray",
+    capabilities=Capabilities(
+        operations=("Conv3DBackpropInputV2",),
+        dtypes=FLOATING,
+        data_formats=DATA_FORMATS,
+    ),
+    kernel_modules=("opspec.backends.numpy.conv3d_backprop_input_v2",),
+    speed=0,
+)

@@ -1,0 +1,201 @@
+"""From a public call's arguments to a kernel and what it is called with.
+
+A call that has been made before, with these attributes, sizes, shapes and dtypes, finds its
+validated problem in a cache; only what is new runs the rules.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opspec.definition import Call, Fault, OpDefinition, refuse_first_fault
+from opspec.errors import OpError
+from opspec.geometry import ConvGeometry
+from opspec.operands import Read, read_all
+from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
+from opspec.registry.selection import Explanation, explain, select
+from opspec.rules import integers, shown
+
+_EXACT_INTEGERS = frozenset({int, np.int32, np.int64})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A validated problem: its geometry and what it needs of a backend."""
+
+    geometry: ConvGeometry
+    demand: Demand
+
+
+class Prepared(NamedTuple):
+    """All that a public function needs to run its kernel.
+
+    Parameters
+    ----------
+    kernel
+        Takes `geometry` and then `operands`.
+    geometry
+        The problem.
+    operands
+        The kernel's arrays, in the order of its parameters.
+    finish
+        Turns the kernel's result into an array of the caller's library.
+    definition, name
+        The operation, and the caller's name for it.
+    """
+
+    kernel: Callable[..., Any]
+    geometry: ConvGeometry
+    operands: tuple[Any, ...]
+    finish: Callable[[Any], Any]
+    definition: OpDefinition
+    name: object
+
+    def out_of_memory(self, error: MemoryError) -> OpError:
+        """Return the error that says memory ran out while the kernel worked."""
+        label = f"{self.definition.sizes}.fit_memory"
+        rule = next(rule for rule in self.definition.operand_rules if rule.label == label)
+        result = f"{shown(self.geometry.input_shape)} of {self.geometry.dtype}"
+        allowed = "what is free now"
+        return rule.error(Fault(f"{result} ({error})", allowed, kind="memory"), self.name)
+
+
+def prepare(
+    definition: OpDefinition,
+    attributes: tuple[Any, ...],
+    operands: tuple[Any, ...],
+    sizes: Any,
+    name: object = None,
+    backend: str | Backend | None = None,
+) -> Prepared:
+    """Validate a call and find its kernel.
+
+    Parameters
+    ----------
+    definition
+        The operation.
+    attributes
+        The attributes, in the order of the model's fields.
+    operands
+        The arrays, in the order of the kernel's parameters.
+    sizes
+        The shape of the result.
+    name
+        The caller's name for the operation.
+    backend
+        The backend that the call names.
+
+    Raises
+    ------
+    OpError
+        For the first broken rule.
+    BackendError
+        If no backend, or not the named one, takes the call.
+    """
+    reads = read_all(operands, backend)
+    plan = _plan_of(definition, attributes, reads, sizes, name)
+    chosen = select(plan.demand, backend)
+    kernel = chosen.kernel(plan.demand.operation)
+    if plan.demand.arrays == chosen.arrays == NUMPY_ARRAY:
+        arrays = tuple([read.array for read in reads])
+        return Prepared(kernel, plan.geometry, arrays, _unchanged, definition, name)
+    arrays = tuple(_taken(read, chosen) for read in reads)
+    finish = chosen.to_numpy if plan.demand.arrays == NUMPY_ARRAY else _unchanged
+    return Prepared(kernel, plan.geometry, arrays, finish, definition, name)
+
+
+def explain_call(
+    definition: OpDefinition,
+    attributes: tuple[Any, ...],
+    operands: tuple[Any, ...],
+    sizes: Any,
+    name: object = None,
+    backend: str | Backend | None = None,
+) -> Explanation:
+    """Say which backend would run a call, and why each other one would not. See `prepare`."""
+    reads = read_all(operands, backend)
+    return explain(_plan_of(definition, attributes, reads, sizes, name).demand, backend)
+
+
+class _InexactError(Exception):
+    """An argument has a type that must be looked at each time (True equals 1, and so does 1.0)."""
+
+
+def _plan_of(
+    definition: OpDefinition,
+    attributes: tuple[Any, ...],
+    reads: tuple[Read, ...],
+    sizes: Any,
+    name: object,
+) -> Plan:
+    seen = tuple([read[1:] for read in reads])
+    if name is None or type(name) is str:
+        try:
+            exact = tuple([_exact(value) for value in attributes])
+            return _remembered_plan(definition, exact, seen, _exact(sizes))
+        except (_InexactError, OpError):
+            # Run the rules on what the caller wrote, so that an error shows just that.
+            pass
+    return _plan(definition, attributes, seen, sizes, name)
+
+
+def _exact(value: Any) -> Any:
+    """Return a hashable stand-in that means the same as `value` and equals nothing else."""
+    kind = type(value)
+    if kind is int or kind is str or value is None:
+        return value
+    if (kind is tuple or kind is list) and _EXACT_INTEGERS.issuperset(map(type, value)):
+        return tuple(value)
+    if kind is np.ndarray and (found := integers(value)) is not None:
+        return found
+    raise _InexactError
+
+
+def _plan(
+    definition: OpDefinition,
+    attributes: tuple[Any, ...],
+    seen: tuple[Any, ...],
+    sizes: Any,
+    name: object = None,
+) -> Plan:
+    """Run every rule, then lower the call to the kernel's problem."""
+    fields = definition.Attributes.model_fields
+    reads = [Read(None, *part) for part in seen]
+    operands = dict(zip(definition.kernel_operands, reads, strict=True))
+    try:
+        validated = definition.Attributes(**dict(zip(fields, attributes, strict=True)))
+    except OpError as error:
+        raise error.named(name) from None
+    call = Call(
+        attributes=validated,
+        operands={definition.sizes: sizes, **{key: read.spec() for key, read in operands.items()}},
+        name=name,
+        arrays={key: read.library for key, read in operands.items()},
+    )
+    refuse_first_fault(definition.operand_rules, call, name)
+    geometry = definition.lower(call)
+    library = next((read.library for read in reads if read.library is not None), NUMPY_ARRAY)
+    demand = Demand(
+        operation=definition.kernel,
+        dtype=geometry.dtype,
+        data_format=geometry.data_format,
+        dilated=geometry.dilated,
+        empty=geometry.empty,
+        arrays=library,
+    )
+    return Plan(geometry, demand)
+
+
+_remembered_plan = lru_cache(maxsize=4096)(_plan)
+
+
+def _taken(read: Read, backend: Backend) -> Any:
+    """Return an operand as an array of the backend's type."""
+    return read.array if read.library == backend.arrays else backend.from_numpy(read.array)
+
+
+def _unchanged(array: Any) -> Any:
+    return array

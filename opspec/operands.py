@@ -1,0 +1,104 @@
+"""How an operand is read: what the caller gave becomes an array and its dtype, shape and library."""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opspec import dtypes
+from opspec.definition import TensorSpec, Unreadable
+from opspec.registry.backend import NUMPY_ARRAY, Backend
+from opspec.registry.selection import arrays_of_type
+
+
+class Read(NamedTuple):
+    """An operand as read.
+
+    Parameters
+    ----------
+    array
+        The array; None when there is none.
+    dtype, shape
+        As the array has them. `dtype` is None when there is no array, and `shape` then holds the
+        words that say why.
+    library
+        The qualified name of the array type; None for lists and scalars.
+    """
+
+    array: Any
+    dtype: Any
+    shape: tuple[Any, ...]
+    library: str | None
+
+    def spec(self) -> TensorSpec | Unreadable:
+        """Return what the rules look at."""
+        if self.dtype is None:
+            return Unreadable(self.shape[0])
+        return TensorSpec(dtypes.name_of(self.dtype), tuple(self.shape))
+
+
+def read_all(operands: tuple[Any, ...], backend: str | Backend | None) -> tuple[Read, ...]:
+    """Read operands. Lists and scalars take the dtype of the arrays beside them, or float32."""
+    reads = [None if _is_plain(value) else _read_array(value, backend) for value in operands]
+    if None not in reads:
+        return tuple(reads)  # type: ignore[arg-type]  # no None is left
+    beside = (dtypes.name_of(read.dtype) for read in reads if read is not None and read.dtype)
+    dtype = next((name for name in beside if name in dtypes.FLOATING), "float32")
+    return tuple(
+        _read_numbers(value, dtype) if read is None else read
+        for value, read in zip(operands, reads, strict=True)
+    )
+
+
+_PLAIN = (list, tuple, int, float, complex, str, bytes, type(None))
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is Python's own and takes its dtype from what stands beside it."""
+    return type(value) is not np.ndarray and isinstance(value, _PLAIN)
+
+
+def _read_array(value: Any, backend: str | Backend | None) -> Read:
+    kind = type(value)
+    if kind is np.ndarray:
+        return Read(_native(value), value.dtype, value.shape, NUMPY_ARRAY)
+    if isinstance(value, np.ma.MaskedArray):
+        return _unreadable("a masked array, whose mask would be lost; use its filled()")
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return Read(_native(array), array.dtype, array.shape, NUMPY_ARRAY)
+    if library := arrays_of_type(kind, backend):
+        return Read(value, value.dtype, tuple(value.shape), library)
+    if hasattr(value, "__array__") and not hasattr(value, "__dlpack__"):
+        return _read_array(np.asarray(value), backend)
+    return _unreadable(f"a {kind.__module__}.{kind.__qualname__}, which no installed backend takes")
+
+
+def _read_numbers(value: Any, dtype: str) -> Read:
+    if isinstance(value, (str, bytes, type(None))):
+        return _unreadable(f"{value!r:.60} ({type(value).__name__})")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return _unreadable("nested lists of unequal lengths")
+    if array.dtype.kind not in "iuf" and array.dtype.name not in dtypes.FLOATING:
+        return _unreadable(f"nested lists of {array.dtype.name}")
+    with np.errstate(over="ignore"):
+        array = array.astype(dtypes.numpy_dtype(dtype))
+    return Read(array, array.dtype, array.shape, None)
+
+
+def _unreadable(given: str) -> Read:
+    return Read(None, None, (given,), None)
+
+
+def _native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array itself where kernels can read it in place, else a copy they can read."""
+    if _is_native(array.dtype) and array.flags.aligned:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+@cache
+def _is_native(dtype: np.dtype[Any]) -> bool:
+    return dtype.isnative

@@ -1,0 +1,26 @@
+"""Who implements an operation: backends, how they are found, which one takes a call.
+
+A leaf: it needs the standard library only and knows neither operations nor array libraries.
+"""
+
+from opspec.registry.backend import Backend, Capabilities, Demand
+from opspec.registry.errors import (
+    BackendContractError,
+    BackendError,
+    BackendUnavailable,
+    UnsupportedByBackend,
+)
+from opspec.registry.selection import Candidate, Explanation, use_backend
+
+__all__ = [
+    "Backend",
+    "BackendContractError",
+    "BackendError",
+    "BackendUnavailable",
+    "Candidate",
+    "Capabilities",
+    "Demand",
+    "Explanation",
+    "UnsupportedByBackend",
+    "use_backend",
+]

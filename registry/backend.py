@@ -1,0 +1,200 @@
+"""What a backend's author writes: a `Backend`, its `Capabilities`, and kernels."""
+
+import importlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from opspec.registry.errors import BackendContractError, UnsupportedByBackend
+from opspec.registry.table import Kernel, KernelTable
+
+K = TypeVar("K", bound=Kernel)
+
+NUMPY_ARRAY = "numpy.ndarray"
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What one call needs of a backend.
+
+    Parameters
+    ----------
+    operation
+        The operation whose kernel runs.
+    dtype, data_format
+        Of the operands, such as ``"float32"`` and ``"NDHWC"``.
+    dilated
+        Whether any dilation is above 1.
+    empty
+        Whether any operand or the result has no element.
+    arrays
+        The qualified name of the caller's array type, such as ``"numpy.ndarray"``.
+    """
+
+    operation: str
+    dtype: str
+    data_format: str
+    dilated: bool
+    empty: bool
+    arrays: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a backend declares: the product of these. What it declares it must pass.
+
+    Parameters
+    ----------
+    operations, dtypes, data_formats
+        The names it takes.
+    dilation
+        Whether dilations above 1 are taken.
+    empties
+        Whether operands or results without elements are taken.
+    device
+        Where it computes: ``"cpu"`` or ``"cuda"``.
+    """
+
+    operations: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    data_formats: tuple[str, ...]
+    dilation: bool = True
+    empties: bool = True
+    device: str = "cpu"
+
+    def refusal(self, demand: Demand) -> str | None:
+        """Say in words why `demand` is not declared, or None if it is."""
+        if demand.operation not in self.operations:
+            return f"it does not declare the operation {demand.operation}"
+        if demand.dtype not in self.dtypes:
+            return f"it does not declare dtype {demand.dtype} (it has {', '.join(self.dtypes)})"
+        if demand.data_format not in self.data_formats:
+            declared = ", ".join(self.data_formats)
+            return f"it does not declare data_format {demand.data_format} (it has {declared})"
+        if demand.dilated and not self.dilation:
+            return "it does not declare dilations above 1"
+        if demand.empty and not self.empties:
+            return "it does not declare empty tensors"
+        return None
+
+
+def _always_available() -> None:
+    return None
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+class Backend:
+    """One implementation of one or more operations.
+
+    Parameters
+    ----------
+    name
+        What callers write in ``backend=``.
+    arrays
+        The qualified name of the array type its kernels take and return, such as
+        ``"numpy.ndarray"``.
+    capabilities
+        What it declares.
+    kernel_modules
+        Modules whose import hands in the kernels. They are imported at the first use, so that the
+        module that defines the backend stays light.
+    unavailable
+        Called at most once, when first needed: why the backend cannot run here and what to install,
+        or None when it can.
+    from_numpy, to_numpy
+        How the backend's arrays are made from NumPy arrays and turned back. Needed when `arrays` is
+        not NumPy's.
+    speed
+        Rank among the backends for the same arrays: the highest that declares a call takes it. The
+        built-in NumPy backend has 0, the Numba backend 100.
+
+    Raises
+    ------
+    BackendContractError
+        For an unusable name, or missing conversions.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arrays: str,
+        capabilities: Capabilities,
+        *,
+        kernel_modules: tuple[str, ...] = (),
+        unavailable: Callable[[], str | None] = _always_available,
+        from_numpy: Callable[[Any], Any] | None = None,
+        to_numpy: Callable[[Any], Any] | None = None,
+        speed: int = 10,
+    ) -> None:
+        if not name or ":" in name or name != name.strip():
+            raise BackendContractError(
+                f"a backend's name is a word without ':' or outer spaces; given {name!r}"
+            )
+        if arrays != NUMPY_ARRAY and (from_numpy is None or to_numpy is None):
+            raise BackendContractError(
+                f"backend {name!r} computes on {arrays}, so it must say how to convert: "
+                "give both from_numpy= and to_numpy="
+            )
+        self.name = name
+        self.arrays = arrays
+        self.capabilities = capabilities
+        self.speed = speed
+        self.from_numpy = from_numpy or _unchanged
+        self.to_numpy = to_numpy or _unchanged
+        self._kernel_modules = kernel_modules
+        self._ask_unavailable = unavailable
+        self._unavailable: tuple[str | None] | None = None
+        self._table = KernelTable(name)
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"Backend({self.name!r}, arrays={self.arrays!r})"
+
+    def implements(self, operation: str) -> Callable[[K], K]:
+        """Hand in the decorated function as the kernel for `operation`.
+
+        Raises
+        ------
+        BackendContractError
+            For an unknown operation, a second kernel, or parameters that do not fit.
+        """
+
+        def hand_in(kernel: K) -> K:
+            self._table.add(operation, kernel)
+            return kernel
+
+        return hand_in
+
+    def unavailable_reason(self) -> str | None:
+        """Say why it cannot run here, or None. Asked for once, then remembered."""
+        with self._lock:
+            if self._unavailable is None:
+                self._unavailable = (self._ask_unavailable(),)
+            return self._unavailable[0]
+
+    def kernel(self, operation: str) -> Kernel:
+        """Return the kernel for `operation`, importing the kernel modules at the first need.
+
+        Raises
+        ------
+        UnsupportedByBackend
+            If it hands in none.
+        """
+        kernel = self._table.get(operation) or self._imported_kernel(operation)
+        if kernel is None:
+            raise UnsupportedByBackend(
+                f"backend {self.name!r} hands in no kernel for {operation}; its author writes "
+                f'@backend.implements("{operation}")'
+            )
+        return kernel
+
+    def _imported_kernel(self, operation: str) -> Kernel | None:
+        with self._lock:
+            for module in self._kernel_modules:
+                importlib.import_module(module)
+            self._kernel_modules = ()
+        return self._table.get(operation)
