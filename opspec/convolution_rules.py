@@ -144,7 +144,7 @@ def steps_are_integers(op: str, argument: str, steps: Steps) -> Rule:
             return None
         return Fault(f"{shown(value)} ({type(value).__name__})", steps.wording, kind="type")
 
-    sentence = f"{argument} are integers; no floats, bools or strings"
+    sentence = f"{argument} must be integers; no floats, bools or strings"
     source = "docs/semantics.md §3.5"
     return Rule(op, f"{argument}.are_integers", argument, sentence, source, find_fault)
 
@@ -160,7 +160,7 @@ def steps_are_as_many(op: str, argument: str, steps: Steps) -> Rule:
         return Fault(f"{len(found)}: {shown(found)}", f"{wording} entries")
 
     label = f"{argument}.are_{wording.replace(' ', '_')}"
-    sentence = f"{argument} as a sequence have {wording} entries"
+    sentence = f"{argument} as a sequence must have {wording} entries"
     return Rule(op, label, argument, sentence, steps.source, find_fault)
 
 
@@ -172,7 +172,7 @@ def steps_are_positive(op: str, argument: str) -> Rule:
             return None
         return Fault(shown(given[argument]), "integers from 1")
 
-    sentence = f"{argument} are at least 1"
+    sentence = f"{argument} must be at least 1"
     source = "docs/semantics.md §3.8"
     return Rule(op, f"{argument}.are_positive", argument, sentence, source, find_fault)
 
@@ -185,7 +185,7 @@ def steps_fit_int32(op: str, argument: str) -> Rule:
             return None
         return Fault(shown(given[argument]), f"integers up to {INT32_MAX}")
 
-    sentence = f"{argument} fit a signed 32-bit integer, as in TensorFlow"
+    sentence = f"{argument} must fit a signed 32-bit integer, as in TensorFlow"
     source = "docs/semantics.md §3.8"
     return Rule(op, f"{argument}.fit_int32", argument, sentence, source, find_fault)
 
@@ -204,7 +204,7 @@ def batch_and_channel_steps_are_one(op: str, argument: str) -> Rule:
             f"1 at index 0 (batch) and at index {axis} (channels)",
         )
 
-    sentence = f"{argument} of batch and channels are 1, in the order of data_format"
+    sentence = f"{argument} of batch and channels must be 1, in the order of data_format"
     label = f"{argument}.batch_and_channel_are_one"
     return Rule(op, label, argument, sentence, f"{REFERENCE}; docs/semantics.md §3.8", find_fault)
 
@@ -218,7 +218,7 @@ def filter_has_taps(names: Names) -> Rule:
             return None
         return Fault(f"shape {list(shape)}", f"1 or more in each of {_listed(names, 0, 3)}")
 
-    sentence = f"every spatial size of {names.filter} is at least 1"
+    sentence = f"every spatial size of {names.filter} must be at least 1"
     label = f"{names.filter}.has_taps"
     return Rule(names.op, label, names.filter, sentence, "docs/semantics.md §3.3", find_fault)
 
@@ -232,7 +232,7 @@ def filter_makes_channels(names: Names) -> Rule:
             return None
         return Fault(f"shape {list(shape)}", f"1 or more on axis 3 ({names.filter_dimensions[3]})")
 
-    sentence = f"axis 3 of {names.filter}, {names.filter_dimensions[3]}, is at least 1"
+    sentence = f"axis 3 of {names.filter}, {names.filter_dimensions[3]}, must be at least 1"
     label = f"{names.filter}.makes_channels"
     return Rule(names.op, label, names.filter, sentence, "docs/semantics.md §3.3", find_fault)
 
@@ -249,7 +249,7 @@ def batches_match(names: Names) -> Rule:
             f"{wanted} in {names.sizes}[0]",
         )
 
-    sentence = f"the batch in {names.sizes} equals the batch of {names.data}"
+    sentence = f"the batch in {names.sizes} must equal the batch of {names.data}"
     label = f"{names.sizes}.batch_equals_{names.data}"
     return Rule(names.op, label, names.sizes, sentence, "docs/semantics.md §1", find_fault)
 
@@ -273,7 +273,7 @@ def filter_is_not_grouped(names: Names) -> Rule:
             f"run the {groups} groups one by one: slice {names.data} and {names.filter} by channels",
         )
 
-    sentence = f"{names.filter} is not grouped: it makes every channel from all channels"
+    sentence = f"{names.filter} must not be grouped: it makes every channel from all channels"
     label = f"{names.filter}.is_not_grouped"
     return Rule(names.op, label, names.filter, sentence, "docs/semantics.md §3.2", find_fault)
 
@@ -294,7 +294,7 @@ def made_channels_match(names: Names) -> Rule:
             _hint_at_swapped_axes(call, names),
         )
 
-    sentence = f"the channels in {names.sizes} equal axis 3 of {names.filter}"
+    sentence = f"the channels in {names.sizes} must equal axis 3 of {names.filter}"
     label = f"{names.sizes}.channels_equal_{names.filter}"
     return Rule(names.op, label, names.sizes, sentence, REFERENCE, find_fault)
 
@@ -315,7 +315,7 @@ def contracted_channels_match(names: Names) -> Rule:
             _hint_at_swapped_axes(call, names) or _hint_at_other_layout(call, names),
         )
 
-    sentence = f"the channels of {names.data} equal axis 4 of {names.filter}"
+    sentence = f"the channels of {names.data} must equal axis 4 of {names.filter}"
     label = f"{names.data}.channels_equal_{names.filter}"
     return Rule(names.op, label, names.data, sentence, REFERENCE, find_fault)
 
@@ -334,7 +334,7 @@ def spatial_sizes_fit(names: Names) -> Rule:
             "\n".join(fault.hint for fault in found if fault.hint),
         )
 
-    sentence = f"the spatial sizes of {names.data} are the window counts of {names.sizes}"
+    sentence = f"the spatial sizes of {names.data} must be the window counts of {names.sizes}"
     label = f"{names.data}.spatial_sizes_fit"
     return Rule(names.op, label, names.data, sentence, "docs/semantics.md §1", find_fault)
 
@@ -360,7 +360,7 @@ def result_fits_memory(names: Names) -> Rule:
             kind="memory",
         )
 
-    sentence = f"the result that {names.sizes} asks for fits into memory"
+    sentence = f"the result that {names.sizes} asks for must fit into memory"
     label = f"{names.sizes}.fit_memory"
     return Rule(names.op, label, names.sizes, sentence, "docs/semantics.md §3.6", find_fault)
 

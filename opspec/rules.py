@@ -79,7 +79,7 @@ def attributes_are_named(op: str, fields: Sequence[str], required: Sequence[str]
             return Fault(f"no {', '.join(missing)}", allowed)
         return None
 
-    sentence = "attributes are given by name, each one known and none missing"
+    sentence = "attributes must be given by name, each one known and none missing"
     return Rule(op, "attributes.are_named", "attributes", sentence, "docs/semantics.md §3.11", find_fault)
 
 
@@ -98,7 +98,7 @@ def is_one_of(op: str, argument: str, values: Sequence[str | None], source: str)
             return Fault(shown(value), allowed, hint)
         return Fault(f"{shown(value)} ({type(value).__name__})", allowed, kind="type")
 
-    sentence = f"{argument} is exactly {allowed}"
+    sentence = f"{argument} must be exactly {allowed}"
     return Rule(op, f"{argument}.is_known", argument, sentence, source, find_fault)
 
 
@@ -110,7 +110,7 @@ def name_is_text(op: str) -> Rule:
             return None
         return Fault(f"{shown(call.name)} ({type(call.name).__name__})", "a str or None", kind="type")
 
-    return Rule(op, "name.is_text", "name", "name is text or None", "docs/semantics.md §3.14", find_fault)
+    return Rule(op, "name.is_text", "name", "name must be text or None", "docs/semantics.md §3.14", find_fault)
 
 
 def sizes_are_integers(op: str, operand: str) -> Rule:
@@ -130,7 +130,7 @@ def sizes_are_integers(op: str, operand: str) -> Rule:
             kind="type",
         )
 
-    sentence = f"{operand} is a vector of integers"
+    sentence = f"{operand} must be a vector of integers"
     return Rule(op, f"{operand}.are_integers", operand, sentence, "docs/semantics.md §2, §3.5", find_fault)
 
 
@@ -146,7 +146,7 @@ def sizes_are_as_many(op: str, operand: str, count: int, layouts: Mapping[str, A
             f"{len(sizes)}: {shown(sizes)}", f"{count}, in {call.attributes.data_format} order: [{order}]"
         )
 
-    sentence = f"{operand} has exactly {count} entries"
+    sentence = f"{operand} must have exactly {count} entries"
     return Rule(op, f"{operand}.are_{count}", operand, sentence, "TensorFlow reference pages", find_fault)
 
 
@@ -159,7 +159,7 @@ def sizes_fit_int64(op: str, operand: str) -> Rule:
             return None
         return Fault(shown(sizes), f"at most {INT64_MAX} each")
 
-    sentence = f"every entry of {operand} fits a signed 64-bit integer"
+    sentence = f"every entry of {operand} must fit a signed 64-bit integer"
     return Rule(op, f"{operand}.fit_int64", operand, sentence, "docs/semantics.md §3.6", find_fault)
 
 
@@ -175,7 +175,7 @@ def sizes_are_not_negative(op: str, operand: str, hint: str) -> Rule:
             return Fault(shown(sizes), "0 or more each, -1 for unknown")
         return Fault(shown(sizes), "0 or more each", hint if UNKNOWN in sizes else None)
 
-    sentence = f"every entry of {operand} is 0 or more (-1, unknown, only in shape inference)"
+    sentence = f"every entry of {operand} must be 0 or more (-1, unknown, only in shape inference)"
     source = "docs/semantics.md §3.7"
     return Rule(op, f"{operand}.are_not_negative", operand, sentence, source, find_fault)
 
@@ -189,7 +189,7 @@ def is_array(op: str, operand: str) -> Rule:
             return None
         return Fault(spec.given, "an array, or numbers in equally long nested lists", kind="type")
 
-    sentence = f"{operand} is an array"
+    sentence = f"{operand} must be an array"
     return Rule(op, f"{operand}.is_array", operand, sentence, "TensorFlow reference pages; docs/semantics.md §3.10", find_fault)
 
 
@@ -204,7 +204,7 @@ def dtype_is_supported(op: str, operand: str) -> Rule:
         hint = f"convert it, for example {operand}.astype('float32')"
         return Fault(dtype, allowed, hint, kind="type")
 
-    sentence = f"the dtype of {operand} is one of {allowed}"
+    sentence = f"the dtype of {operand} must be one of {allowed}"
     return Rule(op, f"{operand}.dtype_is_supported", operand, sentence, "TensorFlow reference pages", find_fault)
 
 
@@ -218,7 +218,7 @@ def dtypes_are_equal(op: str, operand: str, other: str) -> Rule:
         hint = "neither array is promoted silently; convert one of them with astype"
         return Fault(f"{dtype} beside {wanted}", wanted, hint, kind="type")
 
-    sentence = f"the dtype of {operand} equals the dtype of {other}"
+    sentence = f"the dtype of {operand} must equal the dtype of {other}"
     label = f"{operand}.dtype_equals_{other}"
     return Rule(op, label, operand, sentence, "TensorFlow reference pages; docs/semantics.md §3.10", find_fault)
 
@@ -233,7 +233,7 @@ def libraries_are_equal(op: str, operand: str, other: str) -> Rule:
         hint = "no array is copied between libraries or devices silently; convert one of them"
         return Fault(f"{library} beside {wanted}", wanted, hint, kind="type")
 
-    sentence = f"{operand} is an array of the same library as {other}"
+    sentence = f"{operand} must be an array of the same library as {other}"
     label = f"{operand}.library_equals_{other}"
     return Rule(op, label, operand, sentence, "docs/semantics.md §3.13", find_fault)
 
@@ -252,7 +252,7 @@ def rank_is(op: str, operand: str, rank: int, layouts: Mapping[str, Sequence[str
             "add the missing axes, for example array[numpy.newaxis]" if len(shape) < rank else None,
         )
 
-    sentence = f"{operand} has rank {rank}"
+    sentence = f"{operand} must have rank {rank}"
     return Rule(op, f"{operand}.rank_is_{rank}", operand, sentence, "TensorFlow reference pages", find_fault)
 
 

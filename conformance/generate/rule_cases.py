@@ -1,0 +1,244 @@
+"""The reject and accept cases: for every rule a call just beyond it and a call just within.
+
+Written for Conv3DBackpropInputV2 by hand, and translated to conv3d_transpose, whose operands have
+other names. `RULES` names each rule by what these words stand for:
+
+    {sizes}  input_sizes    output_shape
+    {filter} filter         filters
+    {data}   out_backprop   input
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+INT32_MAX = 2**31 - 1
+
+BASE: dict[str, Any] = {
+    "{sizes}": {"value": [2, 4, 6, 5, 3]},
+    "{filter}": {"fill": [2, 3, 1, 3, 4]},
+    "{data}": {"fill": [2, 2, 6, 2, 4]},
+    "strides": {"value": [1, 2, 1, 3, 1]},
+    "padding": {"value": "SAME"},
+}
+
+NAMES = {
+    "conv3d_backprop_input_v2": {
+        "sizes": "input_sizes",
+        "filter": "filter",
+        "data": "out_backprop",
+        "counts": "5",
+    },
+    "conv3d_transpose": {
+        "sizes": "output_shape",
+        "filter": "filters",
+        "data": "input",
+        "counts": "1_or_3_or_5",
+    },
+}
+
+
+@dataclass(frozen=True)
+class RuleCase:
+    """A rule, a call that breaks it first, and a call that just keeps it.
+
+    Parameters
+    ----------
+    rule
+        The rule's label.
+    reject, accept
+        What differs from `BASE`. ``{"fill": shape}`` is an array of float32 with made values.
+    through
+        "call", or "attributes" for what only the attributes model can be given.
+    """
+
+    rule: str
+    reject: dict[str, Any]
+    accept: dict[str, Any] = field(default_factory=dict)
+    through: str = "call"
+
+
+def _value(value: Any) -> dict[str, Any]:
+    return {"value": value}
+
+
+def _step_rules(argument: str, accepted: dict[str, dict[str, Any]]) -> list[RuleCase]:
+    """Return the rules of strides or dilations; `accepted` holds what just keeps some of them."""
+    wrong = {
+        "are_integers": [1, 2.0, 1, 1, 1],
+        "are_{counts}": [1, 2, 1, 1],
+        "are_positive": [1, 1, 0, 1, 1],
+        "fit_int32": [1, INT32_MAX + 1, 1, 1, 1],
+        "batch_and_channel_are_one": [1, 2, 1, 1, 2],
+    }
+    return [
+        RuleCase(f"{argument}.{rule}", {argument: _value(steps)}, accepted.get(rule, {}))
+        for rule, steps in wrong.items()
+    ]
+
+
+STRIDES = {
+    "are_positive": {
+        "strides": _value([1, 1, 1, 1, 1]),
+        "{data}": {"fill": [2, 4, 6, 5, 4]},
+    },
+    "fit_int32": {
+        "strides": _value([1, INT32_MAX, 1, 1, 1]),
+        "{data}": {"fill": [2, 1, 6, 5, 4]},
+    },
+    "batch_and_channel_are_one": {
+        "strides": _value([1, 1, 2, 3, 4]),
+        "data_format": _value("NCDHW"),
+        "{sizes}": _value([2, 3, 4, 6, 5]),
+        "{data}": {"fill": [2, 4, 2, 2, 2]},
+    },
+}
+DILATIONS = {
+    "are_positive": {"dilations": _value([1, 1, 1, 1, 1])},
+    "fit_int32": {"dilations": _value([1, INT32_MAX, 1, 1, 1])},
+    "batch_and_channel_are_one": {
+        "dilations": _value([1, 1, 2, 3, 4]),
+        "strides": _value([1, 1, 2, 1, 3]),
+        "data_format": _value("NCDHW"),
+        "{sizes}": _value([2, 3, 4, 6, 5]),
+        "{data}": {"fill": [2, 4, 2, 6, 2]},
+    },
+}
+
+RULES: tuple[RuleCase, ...] = (
+    RuleCase(
+        "attributes.are_named",
+        {"strides": _value([1, 1, 1, 1, 1]), "padding": _value("SAME"), "stride": _value(1)},
+        {"strides": _value([1, 1, 1, 1, 1]), "padding": _value("SAME")},
+        through="attributes",
+    ),
+    RuleCase(
+        "padding.is_known",
+        {"padding": _value("same")},
+        {"padding": _value("VALID"), "{data}": {"fill": [2, 2, 4, 2, 4]}},
+    ),
+    RuleCase(
+        "data_format.is_known",
+        {"data_format": _value("NHWDC")},
+        {
+            "data_format": _value("NCDHW"),
+            "{sizes}": _value([2, 3, 4, 6, 5]),
+            "{data}": {"fill": [2, 4, 2, 6, 2]},
+            "strides": _value([1, 1, 2, 1, 3]),
+        },
+    ),
+    *_step_rules("strides", STRIDES),
+    *_step_rules("dilations", DILATIONS),
+    RuleCase("name.is_text", {"name": _value(3)}, {"name": _value("")}),
+    RuleCase(
+        "{sizes}.are_integers",
+        {"{sizes}": _value([2, 4, 6, 5.0, 3])},
+        {"{sizes}": {"array": [2, 4, 6, 5, 3], "dtype": "int32"}},
+    ),
+    RuleCase("{sizes}.are_5", {"{sizes}": _value([4, 6, 5])}),
+    RuleCase(
+        "{sizes}.fit_int64",
+        {"{sizes}": _value([2, 4, 2**63, 5, 3])},
+        {
+            "{sizes}": _value([0, 2**60, 1, 1, 1]),
+            "strides": _value([1, INT32_MAX, 1, 1, 1]),
+            "{filter}": {"fill": [2, 3, 1, 1, 4]},
+            "{data}": {"zeros": [0, 2**29 + 1, 1, 1, 4], "dtype": "float32"},
+        },
+    ),
+    RuleCase(
+        "{sizes}.are_not_negative",
+        {"{sizes}": _value([-1, 4, 6, 5, 3])},
+        {"{sizes}": _value([0, 4, 6, 5, 3]), "{data}": {"fill": [0, 2, 6, 2, 4]}},
+    ),
+    RuleCase(
+        "{filter}.is_array",
+        {"{filter}": _value([[1.0, 2.0], [3.0]])},
+        {
+            "{filter}": _value([[[[[1, 2]]]]]),
+            "{sizes}": _value([2, 4, 6, 5, 1]),
+            "{data}": {"fill": [2, 2, 6, 2, 2]},
+        },
+    ),
+    RuleCase(
+        "{data}.is_array",
+        {"{data}": _value(None)},
+        {
+            "{data}": _value([[[[[1, 2, 3, 4]]]]]),
+            "{sizes}": _value([1, 2, 1, 3, 3]),
+        },
+    ),
+    RuleCase(
+        "{filter}.dtype_is_supported",
+        {"{filter}": {"zeros": [2, 3, 1, 3, 4], "dtype": "int32"}},
+        {
+            "{filter}": {"fill": [2, 3, 1, 3, 4], "dtype": "bfloat16"},
+            "{data}": {"fill": [2, 2, 6, 2, 4], "dtype": "bfloat16"},
+        },
+    ),
+    RuleCase(
+        "{data}.dtype_is_supported",
+        {"{data}": {"zeros": [2, 2, 6, 2, 4], "dtype": "complex64"}},
+        {
+            "{filter}": {"fill": [2, 3, 1, 3, 4], "dtype": "float64"},
+            "{data}": {"fill": [2, 2, 6, 2, 4], "dtype": "float64"},
+        },
+    ),
+    RuleCase(
+        "{data}.dtype_equals_{filter}",
+        {"{data}": {"zeros": [2, 2, 6, 2, 4], "dtype": "float64"}},
+        {
+            "{filter}": {"fill": [2, 3, 1, 3, 4], "dtype": "float16"},
+            "{data}": {"fill": [2, 2, 6, 2, 4], "dtype": "float16"},
+        },
+    ),
+    RuleCase("{filter}.rank_is_5", {"{filter}": {"zeros": [3, 1, 3, 4], "dtype": "float32"}}),
+    RuleCase("{data}.rank_is_5", {"{data}": {"zeros": [1, 2, 2, 6, 2, 4], "dtype": "float32"}}),
+    RuleCase(
+        "{filter}.has_taps",
+        {"{filter}": {"zeros": [2, 0, 1, 3, 4], "dtype": "float32"}},
+        {"{filter}": {"fill": [2, 1, 1, 3, 4]}},
+    ),
+    RuleCase(
+        "{filter}.makes_channels",
+        {
+            "{filter}": {"zeros": [2, 3, 1, 0, 4], "dtype": "float32"},
+            "{sizes}": _value([2, 4, 6, 5, 0]),
+        },
+        {"{filter}": {"fill": [2, 3, 1, 1, 4]}, "{sizes}": _value([2, 4, 6, 5, 1])},
+    ),
+    RuleCase("{sizes}.batch_equals_{data}", {"{sizes}": _value([1, 4, 6, 5, 3])}),
+    RuleCase(
+        "{filter}.is_not_grouped",
+        {"{sizes}": _value([2, 4, 6, 5, 6])},
+        {"{sizes}": _value([2, 4, 6, 5, 6]), "{filter}": {"fill": [2, 3, 1, 6, 4]}},
+    ),
+    RuleCase("{sizes}.channels_equal_{filter}", {"{sizes}": _value([2, 4, 6, 5, 4])}),
+    RuleCase(
+        "{data}.channels_equal_{filter}", {"{data}": {"zeros": [2, 2, 6, 2, 3], "dtype": "float32"}}
+    ),
+    RuleCase(
+        "{data}.spatial_sizes_fit",
+        {"{sizes}": _value([2, 5, 6, 5, 3])},
+        {"{sizes}": _value([2, 3, 6, 6, 3])},
+    ),
+    RuleCase(
+        "{sizes}.fit_memory",
+        {
+            "{sizes}": _value([1, 2**40, 2**40, 1, 1]),
+            "strides": _value([1, INT32_MAX, INT32_MAX, 1, 1]),
+            "{filter}": {"zeros": [1, 1, 1, 1, 1], "dtype": "float32"},
+            "{data}": {"zeros": [1, 513, 513, 1, 1], "dtype": "float32"},
+        },
+        {
+            "{sizes}": _value([1, 1, 1, 1, 1]),
+            "strides": _value([1, 1, 1, 1, 1]),
+            "{filter}": {"fill": [1, 1, 1, 1, 1]},
+            "{data}": {"fill": [1, 1, 1, 1, 1]},
+        },
+    ),
+)
+
+
+def translated(text: str, folder: str) -> str:
+    """Put one operation's names into a label or an argument's name."""
+    return text.format(**NAMES[folder])

@@ -1,0 +1,1 @@
+"""How a report is shown: on a terminal, or as JSON."""
