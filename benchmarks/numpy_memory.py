@@ -40,9 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"Times: best of {given.repeats} calls, noisy. Memory in MB of 10^6 bytes.\n")
     print(f"{'workload':<14}{'dtype':<9}{'ms':>9}{'GFLOP/s':>9}{'peak':>8}{'limit':>8}")
     chosen = [workload for workload in WORKLOADS if workload.name in given.only]
-    within = [
-        show(workload, dtype, given.repeats) for workload in chosen for dtype in given.dtypes
-    ]
+    within = [show(workload, dtype, given.repeats) for workload in chosen for dtype in given.dtypes]
     print(f"\n{within.count(False)} of {len(within)} peaks are above the limit.")
     return 0 if all(within) else 1
 
@@ -52,7 +50,7 @@ def show(workload: Workload, dtype: str, repeats: int) -> bool:
     input, filters = operands(workload, dtype)
 
     def call() -> Array:
-        return opspec.nn.conv3d_transpose(
+        result: Array = opspec.nn.conv3d_transpose(
             input,
             filters,
             workload.output_shape,
@@ -61,6 +59,7 @@ def show(workload: Workload, dtype: str, repeats: int) -> bool:
             dilations=workload.dilations,
             backend="numpy",
         )
+        return result
 
     seconds = min(timeit.repeat(call, number=1, repeat=repeats))
     peak = temporary_memory(call)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 Triple: TypeAlias = tuple[int, int, int]
 
@@ -33,7 +33,7 @@ class Workload:
     out_channels: int
     kernel: Triple
     strides: Triple
-    padding: str = "SAME"
+    padding: Literal["SAME", "VALID"] = "SAME"
     dilations: Triple = (1, 1, 1)
 
     @property

@@ -166,7 +166,7 @@ def channels_of_sizes(rng: Rng, names: OperandNames, arguments: Arguments) -> No
     """Ask for other channels than the filter makes: often a multiple, as a grouped filter has."""
     sizes = _sizes(arguments[names.sizes])
     axis = 1 if arguments.get("data_format") == "NCDHW" else 4
-    sizes[axis] = sizes[axis] * 2 if rng.random() < 0.7 else int(rng.integers(0, 6))
+    sizes[axis] = sizes[axis] * 2 if rng.random() < 0.7 else int(rng.integers(1, 6))
     arguments[names.sizes] = sizes
 
 

@@ -5,7 +5,6 @@ A folder for each operation, in it a pair of files for each lane: ``lane.json`` 
 """
 
 import hashlib
-import json
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -210,13 +209,6 @@ def read_tensors(payload: bytes) -> dict[str, np.ndarray[Any, Any]]:
         name: np.frombuffer(bytearray(view["data"]), _DTYPES[view["dtype"]]).reshape(view["shape"])
         for name, view in safetensors.deserialize(payload)
     }
-
-
-def read_metadata(payload: bytes) -> dict[str, str]:
-    """Read the metadata in a safetensors payload's header."""
-    length = int.from_bytes(payload[:8], "little")
-    metadata: dict[str, str] = json.loads(payload[8 : 8 + length]).get("__metadata__", {})
-    return metadata
 
 
 @cache

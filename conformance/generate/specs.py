@@ -41,13 +41,13 @@ class Spec:
     name: str
     shows: str
     lane: Literal["exact", "bounded"] = "exact"
-    size: tuple[int, int, int] = (5, 7, 4)
+    size: tuple[int, int, int] = (9, 7, 11)
     kernel: tuple[int, int, int] = (3, 2, 4)
     stride: tuple[int, int, int] = (2, 1, 3)
     dilation: tuple[int, int, int] = (1, 1, 1)
     batch: int = 2
-    contracted: int = 3
-    made: int = 2
+    contracted: int = 8
+    made: int = 6
     padding: str = "SAME"
     data_format: str = "NDHWC"
     dtype: str = "float32"
@@ -310,6 +310,7 @@ def _empties() -> list[Spec]:
             name="depth-0",
             shows="a spatial size of 0",
             size=(0, 7, 4),
+            contracted=3,
             public="conv3d_transpose",
         ),
         Spec(name="zero-contraction", shows="a sum over no channels is 0", contracted=0),

@@ -1,0 +1,259 @@
+"""The decisions of docs/semantics.md that part opspec from TensorFlow, each as a narrow predicate.
+
+A predicate looks at the very thing that its decision is about. None of them is asked about a call
+for which opspec's own value is wrong: nothing excuses that.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opspec.conformance.agreement_faults import NAMES
+from opspec.conformance.agreement_judge import Comparison
+from opspec.dtypes import FLOATING
+
+STEPS = ("strides", "dilations")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A numbered decision and what it explains.
+
+    Parameters
+    ----------
+    section
+        Of docs/semantics.md.
+    title
+        The decision, and what TensorFlow does instead.
+    explains
+        Whether a difference is due to it.
+    """
+
+    section: str
+    title: str
+    explains: Callable[[Comparison], bool]
+
+
+def explanation(comparison: Comparison) -> Decision | None:
+    """Return the decision that explains a difference; None if none does."""
+    if comparison.our_deviation:
+        return None
+    return next((one for one in DECISIONS if one.explains(comparison)), None)
+
+
+def _windows_are_none(c: Comparison) -> bool:
+    """VALID, and an axis without positions because its size is below what the filter spans."""
+    if c.ours.value is None or c.call.arguments.get("padding") != "VALID":
+        return False
+    if c.theirs.value is not None:
+        return any(c.ours.value.shape[axis] > 0 for axis in _resized_axes(c))
+    negative = c.theirs.status == "error" and "would be negative" in c.theirs.error
+    return bool(_axes_without_positions(c)) and (c.theirs.status == "crash" or negative)
+
+
+def _nothing_stays_nothing(c: Comparison) -> bool:
+    """A result of size 0 along an axis, which XLA makes as long as the filter asks for."""
+    if c.ours.value is None or c.xla is None:
+        return False
+    resized = _resized_axes(c)
+    return bool(resized) and all(c.ours.value.shape[axis] == 0 for axis in resized)
+
+
+def _nan_leaks(c: Comparison) -> bool:
+    """Inf or NaN in an operand, and TensorFlow is right wherever it does not say NaN."""
+    names = NAMES[c.call.op]
+    operands = (_floats(c.call.arguments[name]) for name in (names.filter, names.data))
+    if c.theirs.value is None or not c.their_deviation:
+        return False
+    if c.theirs.value.shape != c.reference.sums.shape or all(
+        np.isfinite(array).all() for array in operands
+    ):
+        return False
+    spoilt = np.isnan(c.theirs.value.astype(np.float64))
+    with np.errstate(all="ignore"):
+        mended = np.where(spoilt, c.reference.sums, c.theirs.value.astype(np.float64))
+        return not c.reference.deviation(mended.astype(c.theirs.value.dtype))
+
+
+def _filter_is_grouped(c: Comparison) -> bool:
+    accepted = c.xla is not None and c.xla.status == "value"
+    return accepted and c.ours.rule.endswith(("filter.is_not_grouped", "filters.is_not_grouped"))
+
+
+def _no_channels_asked(c: Comparison) -> bool:
+    """The sizes ask for no channels and the filter makes some: XLA divides by the former."""
+    asked = c.ours.rule.endswith((".channels_equal_filter", ".channels_equal_filters"))
+    return asked and c.theirs.status == "crash" and 0 in _sizes(c)
+
+
+def _nothing_is_contracted(c: Comparison) -> bool:
+    """The filter contracts no channels: TensorFlow dies or returns what was in memory."""
+    shape = np.shape(c.call.arguments[NAMES[c.call.op].filter])
+    if c.ours.value is None or len(shape) != 5 or shape[4] != 0:
+        return False
+    return c.theirs.status == "crash" or bool(c.their_deviation)
+
+
+def _filter_is_empty(c: Comparison) -> bool:
+    """Refused: a filter without taps or made channels."""
+    return c.ours.rule.endswith((".has_taps", ".makes_channels")) and c.theirs.status != "error"
+
+
+def _conversion_to_integer(c: Comparison) -> bool:
+    """A float, bool or string that TensorFlow makes an integer of."""
+    if not c.ours.rule.endswith(".are_integers") or c.theirs.status != "value":
+        return False
+    return _is_inexact(c.call.arguments[_argument(c)])
+
+
+def _object_array(c: Comparison) -> bool:
+    """An array of Python objects is no integer array, though its entries may be integers."""
+    if not c.ours.rule.endswith(".are_integers") or c.theirs.status != "value":
+        return False
+    value = c.call.arguments[_argument(c)]
+    return isinstance(value, np.ndarray) and value.dtype == object
+
+
+def _index_of_scalar_array(c: Comparison) -> bool:
+    """An array without axes has `__index__`; TensorFlow iterates over it."""
+    scalars = [v for v in map(c.call.arguments.get, STEPS) if isinstance(v, np.ndarray)]
+    refused = c.theirs.status == "error" and "iteration over a 0-d array" in c.theirs.error
+    return c.ours.value is not None and refused and any(v.ndim == 0 for v in scalars)
+
+
+def _sizes_wrap(c: Comparison) -> bool:
+    """A size beyond 32 bits, of which TensorFlow takes the lower 32."""
+    sizes = _sizes(c)
+    if c.ours.value is not None or c.theirs.value is None:
+        return False
+    beyond = any(abs(size) >= 2**31 for size in sizes)
+    return beyond and [size % 2**32 for size in sizes] == list(c.theirs.value.shape)
+
+
+def _steps_are_an_array(c: Comparison) -> bool:
+    """TensorFlow's raw op takes lists and tuples only, not arrays."""
+    if c.ours.value is None or c.theirs.status != "error":
+        return False
+    return any(
+        f"Expected list for '{name}' argument" in c.theirs.error
+        and isinstance(c.call.arguments.get(name), (np.ndarray, range))
+        for name in STEPS
+    )
+
+
+def _text_is_lax(c: Comparison) -> bool:
+    """A padding or data format that is None or bytes."""
+    if not c.ours.rule.endswith((".padding.is_known", ".data_format.is_known")):
+        return False
+    given = c.call.arguments[_argument(c)]
+    return c.theirs.status == "value" and isinstance(given, (bytes, type(None)))
+
+
+def _rank_kills(c: Comparison) -> bool:
+    """An operand that has not five axes: XLA divides by an extent that it has not."""
+    return c.ours.rule.endswith(".rank_is_5") and c.xla is not None and c.xla.status == "crash"
+
+
+def _dtype_is_promoted(c: Comparison) -> bool:
+    """Two arrays, and TensorFlow converts one of them to a dtype that it is not given in."""
+    labels = (".dtype_is_supported", ".dtype_equals_filter", ".dtype_equals_filters")
+    if not c.ours.rule.endswith(labels) or c.theirs.value is None:
+        return False
+    names = NAMES[c.call.op]
+    given = {_dtype(c.call.arguments[name]) for name in (names.filter, names.data)}
+    return len(given) == 2 or not given <= set(FLOATING)
+
+
+def _list_takes_the_dtype(c: Comparison) -> bool:
+    """A list beside an array that is not float32: TensorFlow may take the list as float32."""
+    names = NAMES[c.call.op]
+    operands = [c.call.arguments[name] for name in (names.filter, names.data)]
+    arrays = [value for value in operands if isinstance(value, np.ndarray)]
+    if c.ours.value is None or len(arrays) != 1 or _dtype(arrays[0]) == "float32":
+        return False
+    if c.theirs.value is not None:
+        return c.theirs.value.dtype != c.ours.value.dtype
+    return c.theirs.status == "error" and "does not match type" in c.theirs.error
+
+
+def _name_is_no_text(c: Comparison) -> bool:
+    name = c.call.arguments.get("name")
+    refused = c.ours.rule.endswith(".name.is_text") and not isinstance(name, (str, type(None)))
+    return refused and c.theirs.status == "value"
+
+
+DECISIONS = (
+    Decision("§1", "VALID below the filter's span: no windows; TF fails", _windows_are_none),
+    Decision("§1", "Inf and NaN stay where taps reach; TF leaks NaN", _nan_leaks),
+    Decision("§2", "an object array is no integer array; TF looks inside", _object_array),
+    Decision("§3.2", "no grouped filters; XLA takes them", _filter_is_grouped),
+    Decision("§3.2", "channels match, 0 too; XLA dies", _no_channels_asked),
+    Decision("§3.3", "a sum over no channels is 0; TF dies or invents", _nothing_is_contracted),
+    Decision("§3.3", "a filter has taps and makes channels; TF dies or accepts", _filter_is_empty),
+    Decision("§3.4", "a result of size 0 has size 0; XLA resizes it", _nothing_stays_nothing),
+    Decision("§3.5", "float, bool, str are no integers; TF converts", _conversion_to_integer),
+    Decision("§3.5", "what has __index__ is an integer; TF iterates", _index_of_scalar_array),
+    Decision("§3.6", "sizes never wrap; TF takes 32 bits", _sizes_wrap),
+    Decision("§3.8", "steps are 5 integers, arrays too; TF's raw op wants lists", _steps_are_an_array),
+    Decision("§3.9", "exactly the documented strings; TF takes None, bytes", _text_is_lax),
+    Decision("§3.10", "no array is promoted; eager TF converts", _dtype_is_promoted),
+    Decision("§3.10", "a list takes the array's dtype; TF takes float32", _list_takes_the_dtype),
+    Decision("§3.11", "a wrong rank is an error; XLA dies", _rank_kills),
+    Decision("§3.14", "a name is text; TF takes anything", _name_is_no_text),
+)
+
+
+def _argument(c: Comparison) -> str:
+    """Return the argument that the broken rule is about."""
+    return c.ours.rule.split(".")[1]
+
+
+def _sizes(c: Comparison) -> list[int]:
+    value = c.call.arguments[NAMES[c.call.op].sizes]
+    leaves = list(_leaves(value))
+    return [int(n) for n in leaves if isinstance(n, (int, np.integer))]
+
+
+def _data_shape(c: Comparison) -> tuple[int, ...]:
+    return np.shape(c.call.arguments[NAMES[c.call.op].data])
+
+
+def _axes_without_positions(c: Comparison) -> list[int]:
+    first = 2 if c.call.arguments.get("data_format") == "NCDHW" else 1
+    return [axis for axis in range(first, first + 3) if _data_shape(c)[axis] == 0]
+
+
+def _resized_axes(c: Comparison) -> list[int]:
+    """Return the axes in which the results differ, if all of them are without positions."""
+    if c.ours.value is None or c.theirs.value is None:
+        return []
+    ours, theirs = c.ours.value.shape, c.theirs.value.shape
+    if len(ours) != len(theirs):
+        return []
+    differing = [axis for axis in range(len(ours)) if ours[axis] != theirs[axis]]
+    return differing if set(differing) <= set(_axes_without_positions(c)) else []
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, np.ndarray):
+        yield from value.reshape(-1).tolist()
+    else:
+        yield value
+
+
+def _is_inexact(value: Any) -> bool:
+    kinds = (float, np.floating, bool, np.bool_, str, bytes)
+    return any(isinstance(leaf, kinds) for leaf in _leaves(value))
+
+
+def _dtype(operand: Any) -> str | None:
+    return operand.dtype.name if isinstance(operand, np.ndarray) else None
+
+
+def _floats(operand: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(operand).astype(np.float64)
