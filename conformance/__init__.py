@@ -1,1 +1,1 @@
-"""The proof: golden cases, what judges them, and the run that no backend passes by doing nothing."""
+"""The proof: golden cases, their judges, and the run that no backend passes by doing nothing."""

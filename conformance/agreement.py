@@ -2,8 +2,8 @@
 
 Run as ``python -m opspec.conformance.agreement`` where TensorFlow is installed. Each call goes to
 opspec's NumPy backend and to TensorFlow on the CPU; what TensorFlow's CPU kernel has no case for
-goes to XLA. Both must refuse, or both must be right about shape, dtype and values. What differs must
-be explained by a decision of docs/semantics.md; anything else fails the run.
+goes to XLA. Both must refuse, or both must be right about shape, dtype and values. What differs
+must be explained by a decision of docs/semantics.md; anything else fails the run.
 """
 
 import argparse
@@ -81,9 +81,7 @@ class Tally:
         return found
 
 
-def compare_all(
-    calls: int, seed: int, tensorflow: Asked, report: Callable[[Tally], None]
-) -> Tally:
+def compare_all(calls: int, seed: int, tensorflow: Asked, report: Callable[[Tally], None]) -> Tally:
     """Make the first `calls` calls of a seed on both sides.
 
     Parameters

@@ -44,7 +44,7 @@ def explanation(comparison: Comparison) -> Decision | None:
 
 
 def _windows_are_none(c: Comparison) -> bool:
-    """VALID, and an axis without positions because its size is below what the filter spans."""
+    """Tell whether VALID leaves an axis no positions, its size below what the filter spans."""
     if c.ours.value is None or c.call.arguments.get("padding") != "VALID":
         return False
     if c.theirs.value is not None:
@@ -54,7 +54,7 @@ def _windows_are_none(c: Comparison) -> bool:
 
 
 def _nothing_stays_nothing(c: Comparison) -> bool:
-    """A result of size 0 along an axis, which XLA makes as long as the filter asks for."""
+    """Tell whether XLA lengthens a result of size 0 to what the filter spans."""
     if c.ours.value is None or c.xla is None:
         return False
     resized = _resized_axes(c)
@@ -62,7 +62,7 @@ def _nothing_stays_nothing(c: Comparison) -> bool:
 
 
 def _nan_leaks(c: Comparison) -> bool:
-    """Inf or NaN in an operand, and TensorFlow is right wherever it does not say NaN."""
+    """Tell whether TensorFlow is right wherever it does not say NaN, Inf or NaN being given."""
     names = NAMES[c.call.op]
     operands = (_floats(c.call.arguments[name]) for name in (names.filter, names.data))
     if c.theirs.value is None or not c.their_deviation:
@@ -83,13 +83,13 @@ def _filter_is_grouped(c: Comparison) -> bool:
 
 
 def _no_channels_asked(c: Comparison) -> bool:
-    """The sizes ask for no channels and the filter makes some: XLA divides by the former."""
+    """Tell whether XLA dies of sizes that ask for no channels where the filter makes some."""
     asked = c.ours.rule.endswith((".channels_equal_filter", ".channels_equal_filters"))
     return asked and c.theirs.status == "crash" and 0 in _sizes(c)
 
 
 def _nothing_is_contracted(c: Comparison) -> bool:
-    """The filter contracts no channels: TensorFlow dies or returns what was in memory."""
+    """Tell whether TensorFlow dies of a sum over no channels or returns what was in memory."""
     shape = np.shape(c.call.arguments[NAMES[c.call.op].filter])
     if c.ours.value is None or len(shape) != 5 or shape[4] != 0:
         return False
@@ -97,19 +97,19 @@ def _nothing_is_contracted(c: Comparison) -> bool:
 
 
 def _filter_is_empty(c: Comparison) -> bool:
-    """Refused: a filter without taps or made channels."""
+    """Tell whether TensorFlow does not refuse a filter without taps or made channels."""
     return c.ours.rule.endswith((".has_taps", ".makes_channels")) and c.theirs.status != "error"
 
 
 def _conversion_to_integer(c: Comparison) -> bool:
-    """A float, bool or string that TensorFlow makes an integer of."""
+    """Tell whether TensorFlow makes an integer of a float, bool or string."""
     if not c.ours.rule.endswith(".are_integers") or c.theirs.status != "value":
         return False
     return _is_inexact(c.call.arguments[_argument(c)])
 
 
 def _object_array(c: Comparison) -> bool:
-    """An array of Python objects is no integer array, though its entries may be integers."""
+    """Tell whether TensorFlow takes an array of Python objects for an integer array."""
     if not c.ours.rule.endswith(".are_integers") or c.theirs.status != "value":
         return False
     value = c.call.arguments[_argument(c)]
@@ -117,14 +117,14 @@ def _object_array(c: Comparison) -> bool:
 
 
 def _index_of_scalar_array(c: Comparison) -> bool:
-    """An array without axes has `__index__`; TensorFlow iterates over it."""
+    """Tell whether TensorFlow iterates over an array without axes, which has `__index__`."""
     scalars = [v for v in map(c.call.arguments.get, STEPS) if isinstance(v, np.ndarray)]
     refused = c.theirs.status == "error" and "iteration over a 0-d array" in c.theirs.error
     return c.ours.value is not None and refused and any(v.ndim == 0 for v in scalars)
 
 
 def _sizes_wrap(c: Comparison) -> bool:
-    """A size beyond 32 bits, of which TensorFlow takes the lower 32."""
+    """Tell whether TensorFlow takes the lower 32 bits of a size beyond them."""
     sizes = _sizes(c)
     if c.ours.value is not None or c.theirs.value is None:
         return False
@@ -133,7 +133,7 @@ def _sizes_wrap(c: Comparison) -> bool:
 
 
 def _steps_are_an_array(c: Comparison) -> bool:
-    """TensorFlow's raw op takes lists and tuples only, not arrays."""
+    """Tell whether TensorFlow's raw op misses a list where an array or range stands."""
     if c.ours.value is None or c.theirs.status != "error":
         return False
     return any(
@@ -144,7 +144,7 @@ def _steps_are_an_array(c: Comparison) -> bool:
 
 
 def _text_is_lax(c: Comparison) -> bool:
-    """A padding or data format that is None or bytes."""
+    """Tell whether TensorFlow takes None or bytes for a padding or data format."""
     if not c.ours.rule.endswith((".padding.is_known", ".data_format.is_known")):
         return False
     given = c.call.arguments[_argument(c)]
@@ -152,12 +152,12 @@ def _text_is_lax(c: Comparison) -> bool:
 
 
 def _rank_kills(c: Comparison) -> bool:
-    """An operand that has not five axes: XLA divides by an extent that it has not."""
+    """Tell whether XLA dies of an operand that has not five axes."""
     return c.ours.rule.endswith(".rank_is_5") and c.xla is not None and c.xla.status == "crash"
 
 
 def _dtype_is_promoted(c: Comparison) -> bool:
-    """Two arrays, and TensorFlow converts one of them to a dtype that it is not given in."""
+    """Tell whether TensorFlow converts an array to another dtype."""
     labels = (".dtype_is_supported", ".dtype_equals_filter", ".dtype_equals_filters")
     if not c.ours.rule.endswith(labels) or c.theirs.value is None:
         return False
@@ -167,7 +167,7 @@ def _dtype_is_promoted(c: Comparison) -> bool:
 
 
 def _list_takes_the_dtype(c: Comparison) -> bool:
-    """A list beside an array that is not float32: TensorFlow may take the list as float32."""
+    """Tell whether TensorFlow takes a list for float32 beside an array of another dtype."""
     names = NAMES[c.call.op]
     operands = [c.call.arguments[name] for name in (names.filter, names.data)]
     arrays = [value for value in operands if isinstance(value, np.ndarray)]
@@ -196,7 +196,9 @@ DECISIONS = (
     Decision("§3.5", "float, bool, str are no integers; TF converts", _conversion_to_integer),
     Decision("§3.5", "what has __index__ is an integer; TF iterates", _index_of_scalar_array),
     Decision("§3.6", "sizes never wrap; TF takes 32 bits", _sizes_wrap),
-    Decision("§3.8", "steps are 5 integers, arrays too; TF's raw op wants lists", _steps_are_an_array),
+    Decision(
+        "§3.8", "steps are 5 integers, arrays too; TF's raw op wants lists", _steps_are_an_array
+    ),
     Decision("§3.9", "exactly the documented strings; TF takes None, bytes", _text_is_lax),
     Decision("§3.10", "no array is promoted; eager TF converts", _dtype_is_promoted),
     Decision("§3.10", "a list takes the array's dtype; TF takes float32", _list_takes_the_dtype),

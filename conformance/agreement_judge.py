@@ -73,7 +73,9 @@ class Reference:
             return ""
         excess = np.nan_to_num(errors - allowed, nan=np.inf)
         at = tuple(int(index) for index in np.unravel_index(excess.argmax(), excess.shape))
-        return f"{wide[at]:.9g} instead of {self.sums[at]:.9g} at {list(at)}, beyond rho = {LIMIT:g}"
+        return (
+            f"{wide[at]:.9g} instead of {self.sums[at]:.9g} at {list(at)}, beyond rho = {LIMIT:g}"
+        )
 
 
 @dataclass(frozen=True)

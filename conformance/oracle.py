@@ -45,8 +45,8 @@ def exact_sum(
                 position[a] * steps[a + 1] + tap[a] * spacing[a + 1] - starts[a] for a in range(3)
             )
             if all(0 <= place[a] < sizes[a + 1] for a in range(3)):
-                spread = data[(slice(None), *position)] @ taps[tap].T
-                result[(slice(None), *place)] += spread
+                spread = data[:, position[0], position[1], position[2]] @ taps[tap].T
+                result[:, place[0], place[1], place[2]] += spread
     return _as_given(result, data_format)
 
 
@@ -81,11 +81,11 @@ def direct_sum(
             reaching = list(product(*(sources[axis][place[axis]] for axis in range(3))))
             if not reaching or data.shape[4] == 0 or sizes[0] == 0:
                 continue
-            parts = np.stack([data[:, d[0], h[0], w[0]] for d, h, w in reaching], axis=1)
-            weights = np.stack([taps[d[1], h[1], w[1]] for d, h, w in reaching])
-            index = (slice(None), *place)
-            result[index] = np.einsum("bpj,pcj->bc", parts, weights)
-            magnitude[index] = np.einsum("bpj,pcj->bc", np.abs(parts), np.abs(weights))
+            parts = np.stack([data[:, a[0], b[0], c[0]] for a, b, c in reaching], axis=1)
+            weights = np.stack([taps[a[1], b[1], c[1]] for a, b, c in reaching])
+            d, h, w = place
+            result[:, d, h, w] = np.einsum("bpj,pcj->bc", parts, weights)
+            magnitude[:, d, h, w] = np.einsum("bpj,pcj->bc", np.abs(parts), np.abs(weights))
     return _as_given(result, data_format), _as_given(magnitude, data_format)
 
 

@@ -1,7 +1,7 @@
 """When a result is right: the same bits, or within a bound that rounding cannot exceed.
 
-The bound judges each element by rho = |y - reference| / (u * sum of |a * b|), u the unit roundoff of
-the result's dtype. On zero-mean data every correct kernel that was measured stays at rho <= 3.3
+The bound judges each element by rho = |y - reference| / (u * sum of |a * b|), u the unit roundoff
+of the result's dtype. On zero-mean data every correct kernel that was measured stays at rho <= 3.3
 whatever the number of terms; arithmetic of lower precision behind the same dtype gives 167 and more
 (docs/semantics.md §4).
 
@@ -36,7 +36,7 @@ def require_same_form(result: object, dtype: str, shape: tuple[int, ...]) -> Non
 
 
 def require_exact(result: Array, expected: Array, data_format: str) -> None:
-    """Raise unless every element equals; NaN equals NaN, and zeros are equal whatever their sign."""
+    """Raise unless every element equals; NaN equals NaN, and so do zeros of either sign."""
     wrong = ~((result == expected) | (np.isnan(result) & np.isnan(expected)))
     if wrong.any():
         place = _first(wrong)

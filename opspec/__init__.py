@@ -5,10 +5,10 @@ The first operations are exactly TensorFlow's `tf.nn.conv3d_transpose` and
 """
 
 from opspec import compat, errors, nn, ops, raw_ops
-from opspec.definition import TensorSpec
 from opspec.errors import OpError
 from opspec.explanation import explain
 from opspec.registry.selection import use_backend
+from opspec.rule import TensorSpec
 
 __version__ = "0.1.0"
 

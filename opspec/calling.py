@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opspec.definition import Call, Fault, OpDefinition, refuse_first_fault
+from opspec.definition import OpDefinition
 from opspec.errors import OpError
 from opspec.geometry import ConvGeometry
 from opspec.operands import Read, read_all
 from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
 from opspec.registry.selection import Explanation, explain, select
+from opspec.rule import Call, Fault, refuse_first_fault
 from opspec.rules import integers, shown
 
 _EXACT_INTEGERS = frozenset({int, np.int32, np.int64})

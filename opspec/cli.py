@@ -15,8 +15,9 @@ from typing import Any
 
 import opspec
 from opspec import ops, pages
-from opspec.definition import OpDefinition, TensorSpec
+from opspec.definition import OpDefinition
 from opspec.errors import BackendError, OpError
+from opspec.rule import TensorSpec
 
 EPILOG = """\
 examples:

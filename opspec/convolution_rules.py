@@ -1,96 +1,20 @@
-"""The rules of the transposed 3-D convolutions, written once for every name its operands go by."""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+"""The rules of the operands of transposed 3-D convolutions, under whatever names they go."""
 
 from opspec import rules
-from opspec.definition import UNKNOWN, Call, Fault, Rule, TensorSpec
-from opspec.dtypes import size_of
-from opspec.geometry import (
-    PADDINGS,
-    ConvGeometry,
-    Window,
-    channel_axis,
-    input_sizes_for,
-    output_size,
-    spatial_axes,
+from opspec.convolution import (
+    Names,
+    inferred_shape,
+    legal_sizes,
+    sizes_of,
+    window_numbers,
 )
+from opspec.dtypes import size_of
+from opspec.geometry import channel_axis, output_size, spatial_axes
 from opspec.memory import total_memory
-from opspec.rules import INT32_MAX, INT64_MAX, integers, known_integers, one_integer, shown
+from opspec.rule import UNKNOWN, Call, Fault, Rule
+from opspec.rules import INT64_MAX, shown
 
 REFERENCE = "TensorFlow reference pages"
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """How one operation lets strides and dilations be spelled.
-
-    Parameters
-    ----------
-    counts
-        How many entries a sequence of them may have.
-    scalar
-        Whether one integer, or None for 1, will do.
-    source
-        Which document says so.
-    """
-
-    counts: tuple[int, ...]
-    scalar: bool
-    source: str
-
-    @property
-    def wording(self) -> str:
-        """What is allowed, in words."""
-        counts = " or ".join(map(str, self.counts))
-        entries = f"a list, tuple or 1-D array of {counts} integers"
-        return f"an integer, None, or {entries}" if self.scalar else entries
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What one operation calls its operands and their dimensions.
-
-    Parameters
-    ----------
-    op
-        The operation.
-    sizes, filter, data
-        The operands: the result's shape, the filter, the small side.
-    large, small
-        What the result and the data are called in messages, such as ``"output"`` and ``"input"``.
-    filter_dimensions
-        The meaning of the filter's five axes.
-    layouts
-        Per data format, the meaning of the result's axes.
-    data_layouts
-        Per data format, the meaning of the data's axes.
-    """
-
-    op: str
-    sizes: str
-    filter: str
-    data: str
-    large: str
-    small: str
-    filter_dimensions: tuple[str, ...]
-    layouts: Mapping[str, tuple[str, ...]]
-    data_layouts: Mapping[str, tuple[str, ...]]
-
-
-def attribute_rules(
-    op: str, *, required: tuple[str, ...], data_formats: Sequence[str | None], steps: Steps
-) -> tuple[Rule, ...]:
-    """Make the rules of strides, padding, data_format and dilations, in their order."""
-    fields = ("strides", "padding", "data_format", "dilations")
-    return (
-        rules.attributes_are_named(op, fields, required),
-        rules.is_one_of(op, "padding", PADDINGS, "docs/semantics.md §3.9"),
-        rules.is_one_of(op, "data_format", data_formats, "docs/semantics.md §3.9"),
-        *_step_rules(op, "strides", steps),
-        *_step_rules(op, "dilations", steps),
-    )
 
 
 def operand_rules(names: Names) -> tuple[Rule, ...]:
@@ -121,92 +45,6 @@ def operand_rules(names: Names) -> tuple[Rule, ...]:
         spatial_sizes_fit(names),
         result_fits_memory(names),
     )
-
-
-def _step_rules(op: str, argument: str, steps: Steps) -> tuple[Rule, ...]:
-    return (
-        steps_are_integers(op, argument, steps),
-        steps_are_as_many(op, argument, steps),
-        steps_are_positive(op, argument),
-        steps_fit_int32(op, argument),
-        batch_and_channel_steps_are_one(op, argument),
-    )
-
-
-def steps_are_integers(op: str, argument: str, steps: Steps) -> Rule:
-    """Make the rule that strides or dilations are integers."""
-
-    def find_fault(given: Mapping[str, Any]) -> Fault | None:
-        value = given[argument]
-        if integers(value) is not None:
-            return None
-        if steps.scalar and (value is None or one_integer(value) is not None):
-            return None
-        return Fault(f"{shown(value)} ({type(value).__name__})", steps.wording, kind="type")
-
-    sentence = f"{argument} must be integers; no floats, bools or strings"
-    source = "docs/semantics.md §3.5"
-    return Rule(op, f"{argument}.are_integers", argument, sentence, source, find_fault)
-
-
-def steps_are_as_many(op: str, argument: str, steps: Steps) -> Rule:
-    """Make the rule that a sequence of strides or dilations has the right number of entries."""
-    wording = " or ".join(map(str, steps.counts))
-
-    def find_fault(given: Mapping[str, Any]) -> Fault | None:
-        found = integers(given[argument])
-        if found is None or len(found) in steps.counts:
-            return None
-        return Fault(f"{len(found)}: {shown(found)}", f"{wording} entries")
-
-    label = f"{argument}.are_{wording.replace(' ', '_')}"
-    sentence = f"{argument} as a sequence must have {wording} entries"
-    return Rule(op, label, argument, sentence, steps.source, find_fault)
-
-
-def steps_are_positive(op: str, argument: str) -> Rule:
-    """Make the rule that strides or dilations are at least 1."""
-
-    def find_fault(given: Mapping[str, Any]) -> Fault | None:
-        if all(step >= 1 for step in _steps(given[argument])):
-            return None
-        return Fault(shown(given[argument]), "integers from 1")
-
-    sentence = f"{argument} must be at least 1"
-    source = "docs/semantics.md §3.8"
-    return Rule(op, f"{argument}.are_positive", argument, sentence, source, find_fault)
-
-
-def steps_fit_int32(op: str, argument: str) -> Rule:
-    """Make the rule that strides or dilations fit 32 bits."""
-
-    def find_fault(given: Mapping[str, Any]) -> Fault | None:
-        if all(step <= INT32_MAX for step in _steps(given[argument])):
-            return None
-        return Fault(shown(given[argument]), f"integers up to {INT32_MAX}")
-
-    sentence = f"{argument} must fit a signed 32-bit integer, as in TensorFlow"
-    source = "docs/semantics.md §3.8"
-    return Rule(op, f"{argument}.fit_int32", argument, sentence, source, find_fault)
-
-
-def batch_and_channel_steps_are_one(op: str, argument: str) -> Rule:
-    """Make the rule that nothing steps over the batch or the channels."""
-
-    def find_fault(given: Mapping[str, Any]) -> Fault | None:
-        steps = _steps(given[argument])
-        data_format = given["data_format"] or "NDHWC"
-        axis = channel_axis(data_format)
-        if len(steps) != 5 or steps[0] == steps[axis] == 1:
-            return None
-        return Fault(
-            f"{shown(steps)} in {data_format} order",
-            f"1 at index 0 (batch) and at index {axis} (channels)",
-        )
-
-    sentence = f"{argument} of batch and channels must be 1, in the order of data_format"
-    label = f"{argument}.batch_and_channel_are_one"
-    return Rule(op, label, argument, sentence, f"{REFERENCE}; docs/semantics.md §3.8", find_fault)
 
 
 def filter_has_taps(names: Names) -> Rule:
@@ -241,7 +79,7 @@ def batches_match(names: Names) -> Rule:
     """Make the rule that the result has the data's batch."""
 
     def find_fault(call: Call) -> Fault | None:
-        wanted, given = call.spec(names.data).shape[0], _sizes(call, names)[0]
+        wanted, given = call.spec(names.data).shape[0], sizes_of(call, names)[0]
         if _agree(given, wanted):
             return None
         return Fault(
@@ -259,7 +97,7 @@ def filter_is_not_grouped(names: Names) -> Rule:
 
     def find_fault(call: Call) -> Fault | None:
         axis = channel_axis(call.attributes.data_format)
-        made, asked = call.spec(names.filter).shape[3], _sizes(call, names)[axis]
+        made, asked = call.spec(names.filter).shape[3], sizes_of(call, names)[axis]
         contracted = call.spec(names.filter).shape[4]
         if UNKNOWN in (made, asked, contracted) or asked <= made or asked % made:
             return None
@@ -270,7 +108,7 @@ def filter_is_not_grouped(names: Names) -> Rule:
             f"{names.sizes}[{axis}] = {asked} channels from a {names.filter} with {made}: "
             f"a grouping of {groups}",
             f"{names.sizes}[{axis}] = {made}",
-            f"run the {groups} groups one by one: slice {names.data} and {names.filter} by channels",
+            f"run the {groups} groups one by one, with slices of {names.data} and {names.filter}",
         )
 
     sentence = f"{names.filter} must not be grouped: it makes every channel from all channels"
@@ -284,7 +122,7 @@ def made_channels_match(names: Names) -> Rule:
     def find_fault(call: Call) -> Fault | None:
         data_format = call.attributes.data_format
         axis = channel_axis(data_format)
-        made, asked = call.spec(names.filter).shape[3], _sizes(call, names)[axis]
+        made, asked = call.spec(names.filter).shape[3], sizes_of(call, names)[axis]
         if _agree(made, asked):
             return None
         return Fault(
@@ -350,12 +188,14 @@ def result_fits_memory(names: Names) -> Rule:
             count *= size if size > 0 else 1
         if count * itemsize > INT64_MAX:
             most = f"at most {INT64_MAX} bytes"
-            return Fault(f"{shown(_sizes(call, names))}, {count * itemsize} bytes", most, kind="memory")
+            return Fault(
+                f"{shown(sizes_of(call, names))}, {count * itemsize} bytes", most, kind="memory"
+            )
         here = total_memory()
-        if call.inferring or here is None or 0 in _sizes(call, names) or count * itemsize <= here:
+        if call.inferring or here is None or 0 in sizes_of(call, names) or count * itemsize <= here:
             return None
         return Fault(
-            f"{shown(_sizes(call, names))}, {count * itemsize} bytes",
+            f"{shown(sizes_of(call, names))}, {count * itemsize} bytes",
             f"at most the {here} bytes of memory that this machine has",
             kind="memory",
         )
@@ -363,63 +203,6 @@ def result_fits_memory(names: Names) -> Rule:
     sentence = f"the result that {names.sizes} asks for must fit into memory"
     label = f"{names.sizes}.fit_memory"
     return Rule(names.op, label, names.sizes, sentence, "docs/semantics.md §3.6", find_fault)
-
-
-def inferred_shape(call: Call, names: Names) -> tuple[int, ...]:
-    """Return the result's shape, unknown sizes filled in where the operands determine them."""
-    sizes = list(_sizes(call, names))
-    data_format = call.attributes.data_format
-    if sizes[0] == UNKNOWN:
-        sizes[0] = call.spec(names.data).shape[0]
-    if sizes[channel_axis(data_format)] == UNKNOWN:
-        sizes[channel_axis(data_format)] = call.spec(names.filter).shape[3]
-    for dimension, axis in enumerate(spatial_axes(data_format)):
-        if sizes[axis] == UNKNOWN:
-            legal = _legal_sizes(call, names, dimension)
-            if legal is not None and legal.stop - legal.start == 1:
-                sizes[axis] = legal.start
-    return tuple(sizes)
-
-
-def inferred_spec(call: Call, names: Names) -> TensorSpec:
-    """Return the result's spec."""
-    return TensorSpec(call.spec(names.filter).dtype, inferred_shape(call, names))
-
-
-def lowered(call: Call, names: Names) -> ConvGeometry:
-    """Return the kernel's problem of a call that keeps every rule."""
-    sizes, attributes = _sizes(call, names), call.attributes
-    filter_shape = call.spec(names.filter).shape
-    windows = [
-        Window.fitted(
-            sizes[axis],
-            filter_shape[dimension],
-            attributes.strides[axis],
-            attributes.dilations[axis],
-            attributes.padding,
-        )
-        for dimension, axis in enumerate(spatial_axes(attributes.data_format))
-    ]
-    return ConvGeometry(
-        batch=sizes[0],
-        in_channels=filter_shape[3],
-        out_channels=filter_shape[4],
-        windows=(windows[0], windows[1], windows[2]),
-        data_format=attributes.data_format,
-        dtype=call.spec(names.filter).dtype,
-    )
-
-
-def _steps(value: object) -> tuple[int, ...]:
-    """Return strides or dilations as integers: a scalar as one, None as none."""
-    if value is None:
-        return ()
-    single = one_integer(value)
-    return (single,) if single is not None else known_integers(value)
-
-
-def _sizes(call: Call, names: Names) -> tuple[int, ...]:
-    return known_integers(call.operands[names.sizes])
 
 
 def _agree(one: int, other: int) -> bool:
@@ -430,30 +213,15 @@ def _listed(names: Names, start: int, stop: int) -> str:
     return ", ".join(names.filter_dimensions[start:stop])
 
 
-def _window_numbers(call: Call, names: Names, dimension: int) -> tuple[int, int, int]:
-    axis = spatial_axes(call.attributes.data_format)[dimension]
-    kernel = call.spec(names.filter).shape[dimension]
-    return kernel, call.attributes.strides[axis], call.attributes.dilations[axis]
-
-
-def _legal_sizes(call: Call, names: Names, dimension: int) -> range | None:
-    """Return the sizes of the result that have the data's positions; None if that is unknown."""
-    kernel, stride, dilation = _window_numbers(call, names, dimension)
-    positions = call.spec(names.data).shape[spatial_axes(call.attributes.data_format)[dimension]]
-    if positions == UNKNOWN or (kernel == UNKNOWN and call.attributes.padding == "VALID"):
-        return None
-    return input_sizes_for(positions, kernel, stride, dilation, call.attributes.padding)
-
-
 def _misfit(call: Call, names: Names, dimension: int) -> Fault | None:
     """Say how one spatial dimension does not fit, with every size that would."""
     axis = spatial_axes(call.attributes.data_format)[dimension]
     word = names.layouts[call.attributes.data_format][axis]
-    positions, size = call.spec(names.data).shape[axis], _sizes(call, names)[axis]
-    legal = _legal_sizes(call, names, dimension)
+    positions, size = call.spec(names.data).shape[axis], sizes_of(call, names)[axis]
+    legal = legal_sizes(call, names, dimension)
     if UNKNOWN in (positions, size) or legal is None or size in legal:
         return None
-    kernel, stride, dilation = _window_numbers(call, names, dimension)
+    kernel, stride, dilation = window_numbers(call, names, dimension)
     padding = call.attributes.padding
     windows = output_size(size, kernel, stride, dilation, padding)
     reason = f"stride {stride}, kernel {kernel}, dilation {dilation} and {padding}"
@@ -476,7 +244,7 @@ def _range_in_words(sizes: range) -> str:
 def _hint_at_swapped_axes(call: Call, names: Names) -> str | None:
     axis = channel_axis(call.attributes.data_format)
     made, contracted = call.spec(names.filter).shape[3:]
-    asked, given = _sizes(call, names)[axis], call.spec(names.data).shape[axis]
+    asked, given = sizes_of(call, names)[axis], call.spec(names.data).shape[axis]
     if UNKNOWN in (asked, given) or (made, contracted) != (given, asked) or made == contracted:
         return None
     return (
@@ -491,4 +259,6 @@ def _hint_at_other_layout(call: Call, names: Names) -> str | None:
     shape, contracted = call.spec(names.data).shape, call.spec(names.filter).shape[4]
     if shape[channel_axis(other)] != contracted:
         return None
-    return f"{names.data} has {contracted} channels in {other} order: is data_format {other!r} meant?"
+    return (
+        f"{names.data} has {contracted} channels in {other} order: is data_format {other!r} meant?"
+    )

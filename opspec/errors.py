@@ -78,7 +78,9 @@ class OpError(ValueError):
 
     def named(self, name: object) -> "OpError":
         """Return this error with the caller's name for the operation in it."""
-        return _rebuilt(type(self), self.__dict__ | {"name": name if isinstance(name, str) else None})
+        return _rebuilt(
+            type(self), self.__dict__ | {"name": name if isinstance(name, str) else None}
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions are rebuilt from their positional arguments when a process pool sends them.
@@ -94,4 +96,4 @@ class OpMemoryError(OpError, MemoryError):
 
 
 def _rebuilt(kind: type[OpError], state: dict[str, Any]) -> OpError:
-    return kind(**state)  # type: ignore[arg-type]  # the state is exactly __init__'s keywords
+    return kind(**state)

@@ -39,9 +39,7 @@ def output_size(input: int, kernel: int, stride: int, dilation: int, padding: st
     return 0 if input < span else (input - span) // stride + 1
 
 
-def input_sizes_for(
-    output: int, kernel: int, stride: int, dilation: int, padding: str
-) -> range:
+def input_sizes_for(output: int, kernel: int, stride: int, dilation: int, padding: str) -> range:
     """Return every input size that has exactly `output` window positions."""
     if padding == "SAME":
         return range(max((output - 1) * stride + 1, 0), output * stride + 1)

@@ -1,4 +1,4 @@
-"""How an operand is read: what the caller gave becomes an array and its dtype, shape and library."""
+"""How an operand is read: whatever was given becomes an array, its dtype, shape and library."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opspec import dtypes
-from opspec.definition import TensorSpec, Unreadable
 from opspec.registry.backend import NUMPY_ARRAY, Backend
 from opspec.registry.selection import arrays_of_type
+from opspec.rule import TensorSpec, Unreadable
 
 
 class Read(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from opspec.definition import UNKNOWN, Call, Fault, Rule, Unreadable
 from opspec.dtypes import FLOATING
+from opspec.rule import UNKNOWN, Call, Fault, Rule, Unreadable
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -80,7 +80,9 @@ def attributes_are_named(op: str, fields: Sequence[str], required: Sequence[str]
         return None
 
     sentence = "attributes must be given by name, each one known and none missing"
-    return Rule(op, "attributes.are_named", "attributes", sentence, "docs/semantics.md §3.11", find_fault)
+    return Rule(
+        op, "attributes.are_named", "attributes", sentence, "docs/semantics.md §3.11", find_fault
+    )
 
 
 def is_one_of(op: str, argument: str, values: Sequence[str | None], source: str) -> Rule:
@@ -108,9 +110,18 @@ def name_is_text(op: str) -> Rule:
     def find_fault(call: Call) -> Fault | None:
         if call.name is None or isinstance(call.name, str):
             return None
-        return Fault(f"{shown(call.name)} ({type(call.name).__name__})", "a str or None", kind="type")
+        return Fault(
+            f"{shown(call.name)} ({type(call.name).__name__})", "a str or None", kind="type"
+        )
 
-    return Rule(op, "name.is_text", "name", "name must be text or None", "docs/semantics.md §3.14", find_fault)
+    return Rule(
+        op,
+        "name.is_text",
+        "name",
+        "name must be text or None",
+        "docs/semantics.md §3.14",
+        find_fault,
+    )
 
 
 def sizes_are_integers(op: str, operand: str) -> Rule:
@@ -131,7 +142,9 @@ def sizes_are_integers(op: str, operand: str) -> Rule:
         )
 
     sentence = f"{operand} must be a vector of integers"
-    return Rule(op, f"{operand}.are_integers", operand, sentence, "docs/semantics.md §2, §3.5", find_fault)
+    return Rule(
+        op, f"{operand}.are_integers", operand, sentence, "docs/semantics.md §2, §3.5", find_fault
+    )
 
 
 def sizes_are_as_many(op: str, operand: str, count: int, layouts: Mapping[str, Any]) -> Rule:
@@ -143,11 +156,14 @@ def sizes_are_as_many(op: str, operand: str, count: int, layouts: Mapping[str, A
             return None
         order = ", ".join(layouts[call.attributes.data_format])
         return Fault(
-            f"{len(sizes)}: {shown(sizes)}", f"{count}, in {call.attributes.data_format} order: [{order}]"
+            f"{len(sizes)}: {shown(sizes)}",
+            f"{count}, in {call.attributes.data_format} order: [{order}]",
         )
 
     sentence = f"{operand} must have exactly {count} entries"
-    return Rule(op, f"{operand}.are_{count}", operand, sentence, "TensorFlow reference pages", find_fault)
+    return Rule(
+        op, f"{operand}.are_{count}", operand, sentence, "TensorFlow reference pages", find_fault
+    )
 
 
 def sizes_fit_int64(op: str, operand: str) -> Rule:
@@ -190,7 +206,14 @@ def is_array(op: str, operand: str) -> Rule:
         return Fault(spec.given, "an array, or numbers in equally long nested lists", kind="type")
 
     sentence = f"{operand} must be an array"
-    return Rule(op, f"{operand}.is_array", operand, sentence, "TensorFlow reference pages; docs/semantics.md §3.10", find_fault)
+    return Rule(
+        op,
+        f"{operand}.is_array",
+        operand,
+        sentence,
+        "TensorFlow reference pages; docs/semantics.md §3.10",
+        find_fault,
+    )
 
 
 def dtype_is_supported(op: str, operand: str) -> Rule:
@@ -205,7 +228,14 @@ def dtype_is_supported(op: str, operand: str) -> Rule:
         return Fault(dtype, allowed, hint, kind="type")
 
     sentence = f"the dtype of {operand} must be one of {allowed}"
-    return Rule(op, f"{operand}.dtype_is_supported", operand, sentence, "TensorFlow reference pages", find_fault)
+    return Rule(
+        op,
+        f"{operand}.dtype_is_supported",
+        operand,
+        sentence,
+        "TensorFlow reference pages",
+        find_fault,
+    )
 
 
 def dtypes_are_equal(op: str, operand: str, other: str) -> Rule:
@@ -220,7 +250,14 @@ def dtypes_are_equal(op: str, operand: str, other: str) -> Rule:
 
     sentence = f"the dtype of {operand} must equal the dtype of {other}"
     label = f"{operand}.dtype_equals_{other}"
-    return Rule(op, label, operand, sentence, "TensorFlow reference pages; docs/semantics.md §3.10", find_fault)
+    return Rule(
+        op,
+        label,
+        operand,
+        sentence,
+        "TensorFlow reference pages; docs/semantics.md §3.10",
+        find_fault,
+    )
 
 
 def libraries_are_equal(op: str, operand: str, other: str) -> Rule:
@@ -253,7 +290,9 @@ def rank_is(op: str, operand: str, rank: int, layouts: Mapping[str, Sequence[str
         )
 
     sentence = f"{operand} must have rank {rank}"
-    return Rule(op, f"{operand}.rank_is_{rank}", operand, sentence, "TensorFlow reference pages", find_fault)
+    return Rule(
+        op, f"{operand}.rank_is_{rank}", operand, sentence, "TensorFlow reference pages", find_fault
+    )
 
 
 def _is_array(value: object) -> bool:

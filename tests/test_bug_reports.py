@@ -1,7 +1,7 @@
 """Calls from public bug reports about these operations, each with its right outcome.
 
-Many of them crash, hang, wrap or answer garbage in TensorFlow 2.21. `data/bug_reports.json` says how
-its arguments and expectations are written. Where it leaves two outcomes open, or differs from
+Many of them crash, hang, wrap or answer garbage in TensorFlow 2.21. `data/bug_reports.json` says
+how its arguments and expectations are written. Where it leaves two outcomes open, or differs from
 docs/semantics.md, `SETTLED` says what that document decides.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import opspec
-from opspec.definition import TensorSpec
 from opspec.errors import OpError
 from opspec.explanation import public_function
+from opspec.rule import TensorSpec
 
 DATA = json.loads((Path(__file__).parent / "data" / "bug_reports.json").read_text("utf-8"))
 CASES = {case["id"]: case for case in DATA["cases"]}

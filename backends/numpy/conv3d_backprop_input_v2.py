@@ -18,7 +18,6 @@ taps go into one large product; else each tap has its own, which keeps its addit
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +28,8 @@ from opspec.geometry import ConvGeometry, Window
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Tap: TypeAlias = tuple[int, ...]
+Meeting: TypeAlias = tuple[slice, slice]
+Slices: TypeAlias = tuple[slice, ...]
 
 PRODUCTS_OF_ALL_TAPS = 8 * 2**20
 PRODUCTS_OF_ONE_TAP = 2**20
@@ -60,14 +61,15 @@ def _slabs(geometry: ConvGeometry, result: Array) -> Iterator[tuple[ConvGeometry
     """Cut the result; each slab is a problem of its own, its padding shifted to where it starts."""
     places = [range(geometry.batch), *(range(window.input) for window in geometry.windows)]
     for box in _boxes(places, SLAB // (4 * geometry.in_channels)):
-        windows = tuple(
+        depth, height, width = (
             replace(window, input=len(span), before=window.before + span.start)
             for window, span in zip(geometry.windows, box[1:], strict=True)
         )
         batch, *spans = (slice(span.start, span.stop) for span in box)
         channels = [slice(None)] * (geometry.data_format == "NCDHW")
         part = result[batch, *channels, *spans]
-        yield replace(geometry, batch=len(box[0]), windows=windows), batch, part
+        slab = replace(geometry, batch=len(box[0]), windows=(depth, height, width))
+        yield slab, batch, part
 
 
 def _spread(geometry: ConvGeometry, filter: Array, out_backprop: Array, sums: Array) -> None:
@@ -87,12 +89,15 @@ def _spread(geometry: ConvGeometry, filter: Array, out_backprop: Array, sums: Ar
         batch, *spans = (slice(span.start, span.stop) for span in box)
         vectors = source[batch, *spans].astype(sums.dtype, copy=False)
         for group in groups:
+            landings = [_landing(meetings, tap) for tap in group]
+            if not any(landings):
+                continue
             products = _products(vectors, filter, group, _channels_are_rows(geometry))
-            for index, tap in enumerate(group):
-                met = [meetings[axis][tap[axis]] for axis in range(3)]
-                if None not in met:
-                    (d, to_d), (h, to_h), (w, to_w) = met
-                    target[batch, to_d, to_h, to_w] += products[:, d, h, w, index]
+            for index, landing in enumerate(landings):
+                if landing is not None:
+                    inside, places = landing
+                    reached = target[batch, *places]
+                    reached += products[:, *inside, index]
 
 
 def _channels_are_rows(geometry: ConvGeometry) -> bool:
@@ -128,9 +133,9 @@ def _reaching(window: Window) -> range:
     return range(min(r.start for r in reached), max(r.stop for r in reached))
 
 
-def _meetings(window: Window, span: range) -> list[tuple[slice, slice] | None]:
+def _meetings(window: Window, span: range) -> list[Meeting | None]:
     """Return per tap which part of `span` lands inside, counted in the span, and where it lands."""
-    found: list[tuple[slice, slice] | None] = []
+    found: list[Meeting | None] = []
     for tap in range(window.kernel):
         inside = window.positions(tap)
         start, stop = max(inside.start, span.start), min(inside.stop, span.stop)
@@ -138,18 +143,28 @@ def _meetings(window: Window, span: range) -> list[tuple[slice, slice] | None]:
             found.append(None)
             continue
         first, last = window.landing(start, tap), window.landing(stop - 1, tap)
-        source = slice(start - span.start, stop - span.start)
-        found.append((source, slice(first, last + 1, window.stride)))
+        part = slice(start - span.start, stop - span.start)
+        found.append((part, slice(first, last + 1, window.stride)))
     return found
+
+
+def _landing(meetings: list[list[Meeting | None]], tap: Tap) -> tuple[Slices, Slices] | None:
+    """Return which part of the box `tap` brings inside, and where to; None if it brings nothing."""
+    met = [along[index] for along, index in zip(meetings, tap, strict=True)]
+    landed = [meeting for meeting in met if meeting is not None]
+    if len(landed) < len(met):
+        return None
+    return tuple(part for part, _ in landed), tuple(place for _, place in landed)
 
 
 def _products(vectors: Array, filter: Array, group: list[Tap], channels_are_rows: bool) -> Array:
     """Return batch x depth x height x width x taps of the group x made channels."""
     panel = (filter if len(group) > 1 else filter[group[0]]).reshape(-1, filter.shape[-1])
     shape = vectors.shape[:-1]
-    if not channels_are_rows:
-        return np.matmul(vectors.reshape(-1, vectors.shape[-1]), panel.T).reshape(
-            *shape, len(group), -1
-        )
-    columns = np.moveaxis(vectors, -1, 0).reshape(vectors.shape[-1], -1)
-    return np.moveaxis(np.matmul(panel, columns).reshape(len(group), -1, *shape), (0, 1), (4, 5))
+    products: Array
+    if channels_are_rows:
+        columns = np.moveaxis(vectors, -1, 0).reshape(vectors.shape[-1], -1)
+        products = np.matmul(panel, columns).reshape(len(group), -1, *shape)
+        return np.moveaxis(products, (0, 1), (4, 5))
+    products = np.matmul(vectors.reshape(-1, vectors.shape[-1]), panel.T)
+    return products.reshape(*shape, len(group), -1)

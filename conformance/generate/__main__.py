@@ -8,14 +8,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 from opspec.conformance.case import golden_folder
-from opspec.conformance.generate.golden import FOLDERS, build_all, write
+from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.generate.golden import build_all, write
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 
 
 def main() -> int:
     """Write every golden file anew."""
     golden = Path(str(golden_folder()))
-    parser = argparse.ArgumentParser(prog="python -m opspec.conformance.generate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m opspec.conformance.generate", description=__doc__
+    )
     parser.add_argument(
         "--real",
         type=Path,

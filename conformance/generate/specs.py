@@ -91,7 +91,7 @@ def _crossed() -> list[Spec]:
             padding=padding,
             data_format=layout,
             dtype=dtype,
-            **form,  # type: ignore[arg-type]  # one dict for differently typed fields
+            **form,
         )
         for form in forms
         for layout, padding, dtype in product(LAYOUTS, PADDINGS, DTYPES)
@@ -170,7 +170,7 @@ def _paddings() -> list[Spec]:
     def along(axis: int, size: int, kernel: int, stride: int, shows: str) -> Spec:
         sizes, kernels, strides = [4, 3, 5], [1, 2, 1], [1, 1, 1]
         sizes[axis], kernels[axis], strides[axis] = size, kernel, stride
-        letter = "depth height width".split()[axis]
+        letter = ["depth", "height", "width"][axis]
         return Spec(
             name=f"same-{letter}-size-{size}-kernel-{kernel}-stride-{stride}",
             shows=shows,
@@ -290,9 +290,7 @@ def _channels_and_batches() -> list[Spec]:
             contracted=9,
             made=19,
         ),
-        Spec(
-            name="batch-5", shows="batch entries keep apart", batch=5, size=(3, 4, 6), made=2
-        ),
+        Spec(name="batch-5", shows="batch entries keep apart", batch=5, size=(3, 4, 6), made=2),
         Spec(
             name="batch-5-ncdhw",
             shows="batch entries keep apart, channels second",

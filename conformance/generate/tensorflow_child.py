@@ -229,9 +229,7 @@ def _serve() -> None:
         _send(answers, _answer(tensorflow, op, arguments, xla))
 
 
-def _answer(
-    tensorflow: Any, op: str, arguments: dict[str, Any], xla: bool
-) -> tuple[str, Any, str]:
+def _answer(tensorflow: Any, op: str, arguments: dict[str, Any], xla: bool) -> tuple[str, Any, str]:
     functions = {
         "conv3d_transpose": tensorflow.nn.conv3d_transpose,
         "Conv3DBackpropInputV2": tensorflow.raw_ops.Conv3DBackpropInputV2,

@@ -4,7 +4,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from opspec.conformance.case import golden, golden_folder
-from opspec.conformance.generate.golden import FOLDERS, build_all, differences
+from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.generate.golden import build_all, differences
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 
 
@@ -22,7 +23,8 @@ def verify(tensorflow_python: str | None = None) -> int:
     with child as tensorflow:
         for built in build_all(tensorflow, real):
             found = differences(built, golden(FOLDERS[built.operation], built.lane))
-            print(f"{built.operation}/{built.lane}: {len(built.cases)} cases, {len(found)} differences")
+            lane = f"{built.operation}/{built.lane}"
+            print(f"{lane}: {len(built.cases)} cases, {len(found)} differences")
             wrong += found
             cases += len(built.cases)
     for text in wrong:

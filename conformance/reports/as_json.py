@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from opspec.conformance.runner import Report
+from opspec.conformance.report import Report
 
 
 def described(report: Report) -> dict[str, Any]:

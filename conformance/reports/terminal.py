@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from opspec.conformance.runner import FAILURES, Report, Verdict
+from opspec.conformance.report import FAILURES, Report, Verdict
 
 SHOWN_FAILURES = 20
 
@@ -16,7 +16,8 @@ SHOWN_FAILURES = 20
 class Advance(Protocol):
     """Called after each case."""
 
-    def __call__(self, done: int, total: int, /) -> object: ...
+    def __call__(self, done: int, total: int, /) -> object:
+        """Show how many cases are done."""
 
 
 @contextmanager
@@ -28,7 +29,9 @@ def progress(console: Console, backend: str) -> Iterator[Advance]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task(f"checking {backend}", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

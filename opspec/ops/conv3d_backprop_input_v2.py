@@ -6,11 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from opspec import convolution_rules as convolution
-from opspec.definition import AttributesModel, OpDefinition, Operand
+from opspec.attributes import AttributesModel
+from opspec.convolution import Names, inferred_spec, lowered
+from opspec.convolution_rules import operand_rules
+from opspec.definition import OpDefinition, Operand
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS
 from opspec.rules import INT32_MAX, known_integers
+from opspec.step_rules import StepSpelling, attribute_rules
 
 NAME = "Conv3DBackpropInputV2"
 PAGE = "https://www.tensorflow.org/api_docs/python/tf/raw_ops/Conv3DBackpropInputV2"
@@ -25,7 +28,7 @@ SMALL = {
 }
 FILTER = ("depth", "rows", "cols", "in_channels", "out_channels")
 
-NAMES = convolution.Names(
+NAMES = Names(
     op=NAME,
     sizes="input_sizes",
     filter="filter",
@@ -66,11 +69,11 @@ class Attributes(AttributesModel):
         (1, 1, 1, 1, 1), description="Step between filter taps in each dimension."
     )
 
-    rules = convolution.attribute_rules(
+    rules = attribute_rules(
         NAME,
         required=("strides", "padding"),
         data_formats=DATA_FORMATS,
-        steps=convolution.Steps((5,), scalar=False, source="docs/semantics.md §3.8"),
+        steps=StepSpelling((5,), scalar=False, source="docs/semantics.md §3.8"),
     )
 
     @classmethod
@@ -123,11 +126,11 @@ that their taps reach.""",
         Operand("out_backprop", FLOATING, SMALL, "The signal to spread."),
     ),
     sizes="input_sizes",
-    operand_rules=convolution.operand_rules(NAMES),
+    operand_rules=operand_rules(NAMES),
     result="An array of shape input_sizes and the dtype of filter, fresh and contiguous.",
     kernel=NAME,
     kernel_parameters=("geometry", "filter", "out_backprop"),
     kernel_operands=("filter", "out_backprop"),
-    infer_shape=partial(convolution.inferred_spec, names=NAMES),
-    lower=partial(convolution.lowered, names=NAMES),
+    infer_shape=partial(inferred_spec, names=NAMES),
+    lower=partial(lowered, names=NAMES),
 )

@@ -6,12 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from opspec import convolution_rules as convolution
-from opspec.definition import AttributesModel, OpDefinition, Operand
+from opspec.attributes import AttributesModel
+from opspec.convolution import Names, inferred_spec, lowered
+from opspec.convolution_rules import operand_rules
+from opspec.definition import OpDefinition, Operand
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS, channel_axis
 from opspec.ops.conv3d_backprop_input_v2 import Conv3DBackpropInputV2
 from opspec.rules import INT32_MAX, known_integers, one_integer
+from opspec.step_rules import StepSpelling, attribute_rules
 
 NAME = "conv3d_transpose"
 PAGE = "https://www.tensorflow.org/api_docs/python/tf/nn/conv3d_transpose"
@@ -26,7 +29,7 @@ OUTPUT = {
 }
 FILTERS = ("depth", "height", "width", "output_channels", "in_channels")
 
-NAMES = convolution.Names(
+NAMES = Names(
     op=NAME,
     sizes="output_shape",
     filter="filters",
@@ -73,11 +76,11 @@ class Attributes(AttributesModel):
         None, description="Step between filter taps, spelled like strides; None is 1."
     )
 
-    rules = convolution.attribute_rules(
+    rules = attribute_rules(
         NAME,
         required=("strides",),
         data_formats=(*DATA_FORMATS, None),
-        steps=convolution.Steps((1, 3, 5), scalar=True, source="docs/semantics.md §2"),
+        steps=StepSpelling((1, 3, 5), scalar=True, source="docs/semantics.md §2"),
     )
 
     @classmethod
@@ -140,11 +143,11 @@ out_backprop = input; the same kernels compute both.""",
         ),
     ),
     sizes="output_shape",
-    operand_rules=convolution.operand_rules(NAMES),
+    operand_rules=operand_rules(NAMES),
     result="An array of shape output_shape and the dtype of input, fresh and contiguous.",
     kernel=Conv3DBackpropInputV2.name,
     kernel_parameters=Conv3DBackpropInputV2.kernel_parameters,
     kernel_operands=("filters", "input"),
-    infer_shape=partial(convolution.inferred_spec, names=NAMES),
-    lower=partial(convolution.lowered, names=NAMES),
+    infer_shape=partial(inferred_spec, names=NAMES),
+    lower=partial(lowered, names=NAMES),
 )

@@ -23,7 +23,9 @@ def random_problem(seed: int) -> dict[str, Any]:
     )
     padding = str(rng.choice(["SAME", "VALID"]))
     span = (kernel_size - 1) * dilation + 1
-    windows = -(-size // stride) if padding == "SAME" else np.maximum((size - span) // stride + 1, 0)
+    windows = (
+        -(-size // stride) if padding == "SAME" else np.maximum((size - span) // stride + 1, 0)
+    )
     batch, contracted, made = rng.integers(0, 4), rng.integers(0, 5), rng.integers(1, 20)
     dtype = DTYPES[rng.integers(4)]
     order = [0, 1, 2, 3, 4] if rng.random() < 0.5 else [0, 4, 1, 2, 3]

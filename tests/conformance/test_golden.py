@@ -8,7 +8,8 @@ import pytest
 
 from opspec import ops
 from opspec.conformance.case import Golden, all_golden, golden, golden_folder
-from opspec.conformance.generate.golden import FOLDERS, build_all, differences
+from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.generate.golden import build_all, differences
 
 GOLDEN = list(all_golden())
 VALUE_LANES = ("exact", "bounded", "real")

@@ -13,7 +13,9 @@ from opspec.conformance.tolerance import (
 )
 
 
-def cube(*values: float, dtype: type = np.float32) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def cube(
+    *values: float, dtype: type = np.float32
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return np.array(values, dtype).reshape(1, 1, 1, -1, 1)
 
 

@@ -1,0 +1,110 @@
+"""The lanes "exact" and "bounded": shapes from the specs, operands from the seed."""
+
+from collections.abc import Mapping
+from math import isqrt, prod
+from typing import Any
+
+import numpy as np
+
+from opspec.conformance.generate.built import (
+    LARGEST_EXACT,
+    OPERANDS,
+    SEED,
+    Array,
+    Built,
+    exact_result,
+)
+from opspec.conformance.generate.oracles import DisagreementError, consult
+from opspec.conformance.generate.specs import Spec
+from opspec.conformance.generate.tensorflow_child import TensorFlowChild
+from opspec.conformance.oracle import direct_sum
+from opspec.dtypes import numpy_dtype
+
+
+def add_value_case(built: Built, spec: Spec, tensorflow: TensorFlowChild | None) -> None:
+    """Make a case of a spec: operands, expected result, and who vouches for it."""
+    problem = _problem(spec)
+    if spec.lane == "bounded":
+        expected, magnitude = direct_sum(**problem)
+    else:
+        expected, magnitude = exact_result(problem), None
+    try:
+        agreed = consult(problem, expected, magnitude, tensorflow)
+    except DisagreementError as error:
+        raise DisagreementError(f"{spec.public} {spec.lane}/{spec.name}: {error}") from error
+    arguments = _arguments(spec, problem, built.tensors)
+    outcome = {"result": f"{spec.name}.result"}
+    with np.errstate(over="ignore"):
+        kept = expected if magnitude is not None else expected.astype(numpy_dtype(spec.dtype))
+    built.tensors[outcome["result"]] = kept
+    if magnitude is not None:
+        outcome["magnitude"] = f"{spec.name}.magnitude"
+        built.tensors[outcome["magnitude"]] = magnitude.astype(np.float32)
+    built.cases.append(
+        {
+            "name": spec.name,
+            "shows": spec.shows,
+            "arguments": arguments,
+            "expected": outcome,
+            "oracles": agreed,
+        }
+    )
+
+
+def _problem(spec: Spec) -> dict[str, Any]:
+    """Return the canonical arguments of Conv3DBackpropInputV2 that a spec stands for."""
+    windows = tuple(
+        _window_count(*numbers, spec.padding)
+        for numbers in zip(spec.size, spec.kernel, spec.stride, spec.dilation, strict=True)
+    )
+    rng = np.random.default_rng([SEED, *spec.name.encode(), *spec.public.encode()])
+    data = _operand(spec, rng, (spec.batch, *windows, spec.contracted), "data")
+    taps = _operand(spec, rng, (*spec.kernel, spec.made, spec.contracted), "filter")
+    order = [0, 1, 2, 3, 4] if spec.data_format == "NDHWC" else [0, 4, 1, 2, 3]
+    return {
+        "input_sizes": [(spec.batch, *spec.size, spec.made)[axis] for axis in order],
+        "filter": taps,
+        "out_backprop": np.ascontiguousarray(data.transpose(order)),
+        "strides": [(1, *spec.stride, 1)[axis] for axis in order],
+        "padding": spec.padding,
+        "data_format": spec.data_format,
+        "dilations": [(1, *spec.dilation, 1)[axis] for axis in order],
+    }
+
+
+def _window_count(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    if padding == "SAME":
+        return -(-size // stride)
+    return max((size - (kernel - 1) * dilation - 1) // stride + 1, 0)
+
+
+def _operand(spec: Spec, rng: np.random.Generator, shape: tuple[int, ...], role: str) -> Array:
+    """Make an operand: zero-mean, or whole numbers that are all different as far as they can be."""
+    dtype = numpy_dtype(spec.dtype)
+    count = prod(shape)
+    if spec.lane == "bounded":
+        normal: Array = rng.standard_normal(shape).astype(dtype)
+        return normal
+    terms = max(spec.contracted * prod(spec.kernel), 1)
+    most = isqrt(LARGEST_EXACT // terms)
+    largest = min(most, {"bfloat16": 100, "float16": 30}.get(spec.dtype, most))
+    numbers = np.arange(count) % largest + 1
+    signs = rng.choice([-1, 1], count)
+    values: Array = (rng.permutation(numbers) * signs).astype(dtype)
+    if role in spec.special:
+        values[0] = spec.special[role]
+    return values.reshape(shape)
+
+
+def _arguments(
+    spec: Spec, problem: Mapping[str, Any], tensors: dict[str, Array]
+) -> dict[str, dict[str, Any]]:
+    """Write the call down in the public function's words; operands go into the payload."""
+    sizes, taps, data = OPERANDS[spec.public]
+    written: dict[str, dict[str, Any]] = {sizes: {"value": problem["input_sizes"]}}
+    for operand, value in ((taps, problem["filter"]), (data, problem["out_backprop"])):
+        tensors[f"{spec.name}.{operand}"] = value
+        written[operand] = {"tensor": f"{spec.name}.{operand}"}
+    for attribute in ("strides", "padding", "data_format", "dilations"):
+        written[attribute] = {"value": spec.spelled.get(attribute, problem[attribute])}
+    return written

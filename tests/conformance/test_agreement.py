@@ -1,0 +1,328 @@
+"""The comparison with TensorFlow, without TensorFlow: what its judge lets pass and what not."""
+
+import json
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opspec.conformance import agreement_judge
+from opspec.conformance.agreement import Tally, as_json, as_text, compare_all
+from opspec.conformance.agreement_calls import GeneratedCall, make_call
+from opspec.conformance.agreement_decisions import explanation
+from opspec.conformance.agreement_judge import (
+    CPU_RESTRICTIONS,
+    Comparison,
+    Ours,
+    compare,
+    reference_of,
+    run_opspec,
+)
+from opspec.conformance.generate import tensorflow_child
+from opspec.conformance.generate.tensorflow_child import Outcome, TensorFlowChild
+from opspec.dtypes import FLOATING, numpy_dtype
+
+SEED = 20261202
+
+
+class Honest:
+    """Stands for TensorFlow: refuses NCDHW eagerly and agrees with opspec otherwise."""
+
+    def call(self, op: str, arguments: dict[str, Any], *, xla: bool = False) -> Outcome:
+        ours = run_opspec(GeneratedCall(0, 0, op, arguments))
+        if arguments.get("data_format") == "NCDHW" and not xla:
+            return Outcome("error", None, CPU_RESTRICTIONS[0])
+        if ours.value is None:
+            return Outcome("error", None, "InvalidArgumentError: as opspec says")
+        return self.answer(ours.value)
+
+    def answer(self, value: np.ndarray[Any, Any]) -> Outcome:
+        return Outcome("value", value)
+
+
+class Answering(Honest):
+    """Answers a valid call in another way."""
+
+    def __init__(self, answer: Callable[[np.ndarray[Any, Any]], Outcome]) -> None:
+        self.answer = answer  # type: ignore[method-assign]  # that is the point of it
+
+
+class Always:
+    """Gives one outcome, whatever the call."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+
+    def call(self, op: str, arguments: dict[str, Any], *, xla: bool = False) -> Outcome:
+        return self.outcome
+
+
+def small_call(**changes: Any) -> GeneratedCall:
+    """Return a valid call of whole numbers, changed."""
+    arguments: dict[str, Any] = {
+        "input_sizes": [1, 4, 3, 2, 2],
+        "filter": np.arange(24, dtype=np.float32).reshape(2, 2, 1, 2, 3) % 5 - 2,
+        "out_backprop": np.arange(36, dtype=np.float32).reshape(1, 2, 3, 2, 3) % 7 - 3,
+        "strides": [1, 2, 1, 1, 1],
+        "padding": "SAME",
+    }
+    return GeneratedCall(0, 0, "Conv3DBackpropInputV2", arguments | changes)
+
+
+def unexplained(comparison: Comparison) -> bool:
+    """Tell whether a comparison fails the run."""
+    return not comparison.agreed and explanation(comparison) is None
+
+
+def test_agreement_passes_and_counts_every_call() -> None:
+    reports: list[int] = []
+    tally = compare_all(200, SEED, Honest(), lambda t: reports.append(t.executed))
+    assert tally.problems(200) == []
+    assert reports == [tally.executed] == [200]
+    assert min(tally.values, tally.values_by_xla, tally.rejections) >= 20
+    assert "unexplained" in as_text(tally)
+    assert json.loads(json.dumps(as_json(tally, seed=SEED)))["executed"] == 200
+
+
+def test_run_that_compares_nothing_fails() -> None:
+    assert len(Tally().problems(10)) == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda value: Outcome("value", (value * 1.001 + 1).astype(value.dtype)),
+        lambda value: Outcome("value", value[:, :1]),
+        lambda value: Outcome("value", value.astype(np.float64)),
+        lambda value: Outcome("value", np.full_like(value, np.nan)),
+        lambda value: Outcome("error", None, "InvalidArgumentError: no"),
+        lambda value: Outcome("crash", None, "SIGSEGV"),
+        lambda value: Outcome("timeout", None, "no answer in 1 s"),
+    ],
+    ids=["values", "shape", "dtype", "nan", "error", "crash", "timeout"],
+)
+def test_another_answer_to_a_valid_call_is_unexplained(
+    answer: Callable[[np.ndarray[Any, Any]], Outcome],
+) -> None:
+    assert compare(small_call(), Honest()).agreed
+    assert unexplained(compare(small_call(), Answering(answer)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"input_sizes": [1, 4, 3, 2, 5]},
+        {"input_sizes": [1, 5, 3, 2, 2]},
+        {"input_sizes": [2, 4, 3, 2, 2]},
+        {"input_sizes": [1, 4, 3, 2]},
+        {"strides": [1, 0, 1, 1, 1]},
+        {"strides": [2, 2, 1, 1, 1]},
+        {"padding": "same"},
+        {"filter": np.ones((2, 2, 1, 2), np.float32)},
+    ],
+    ids=str,
+)
+def test_accepting_what_opspec_refuses_is_unexplained(changes: dict[str, Any]) -> None:
+    comparison = compare(small_call(**changes), Always(Outcome("value", np.zeros((1, 4, 3, 2, 2)))))
+    assert comparison.ours.value is None
+    assert unexplained(comparison)
+
+
+@pytest.mark.parametrize(
+    ("changes", "section"),
+    [
+        ({"input_sizes": [1, 4.0, 3, 2, 2]}, "§3.5"),
+        ({"input_sizes": np.array([1, 4, 3, 2**32 + 2, 2])}, "§3.6"),
+        ({"data_format": None}, "§3.9"),
+        ({"filter": np.ones((2, 2, 1, 2, 3), np.float64)}, "§3.10"),
+        ({"name": 7}, "§3.14"),
+    ],
+    ids=str,
+)
+def test_accepting_what_a_decision_refuses_is_explained(
+    changes: dict[str, Any], section: str
+) -> None:
+    accepted = Always(Outcome("value", np.zeros((1, 4, 3, 2, 2), np.float32)))
+    decision = explanation(compare(small_call(**changes), accepted))
+    assert decision is not None
+    assert decision.section == section
+
+
+def test_grouped_filters_are_explained_only_by_xla() -> None:
+    accepted = Outcome("value", np.zeros((1, 4, 3, 2, 6), np.float32))
+    call = small_call(input_sizes=[1, 4, 3, 2, 6])
+    ours = run_opspec(call)
+    assert ours.rule.endswith(".is_not_grouped")
+    restricted = Outcome("error", None, CPU_RESTRICTIONS[1])
+    assert explanation(Comparison(call, ours, restricted, accepted)) is not None
+    assert unexplained(Comparison(call, ours, accepted, None))
+
+
+@pytest.mark.parametrize("outcome", [Outcome("crash", None, "SIGFPE"), Outcome("error")], ids=str)
+def test_no_decision_excuses_a_wrong_value_of_ours(
+    outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = {
+        "filter": np.ones((2, 2, 1, 2, 0), np.float32),
+        "out_backprop": np.ones((1, 2, 3, 2, 0), np.float32),
+    }
+    crash = Always(Outcome("crash", None, "SIGFPE"))
+    assert explanation(compare(small_call(**nothing), crash)) is not None
+    wrong = Ours(value=np.ones((1, 4, 3, 2, 2), np.float32))
+    monkeypatch.setattr(agreement_judge, "run_opspec", lambda call: wrong)
+    assert unexplained(compare(small_call(**nothing), Always(outcome)))
+    assert unexplained(compare(small_call(), Always(Outcome("value", wrong.value))))
+
+
+def test_an_error_of_opspec_that_is_no_rule_is_unexplained(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = Ours(failure="ZeroDivisionError: division by zero")
+    monkeypatch.setattr(agreement_judge, "run_opspec", lambda call: failed)
+    assert unexplained(compare(small_call(), Always(Outcome("error", None, "no"))))
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_whole_numbers_must_match_to_the_bit_and_others_to_rounding(dtype: str) -> None:
+    call = small_call()
+    operands = ("filter", "out_backprop")
+    whole = {name: call.arguments[name].astype(numpy_dtype(dtype)) for name in operands}
+    mixed = {name: array * numpy_dtype(dtype).type(0.7) for name, array in whole.items()}
+    for changes, tolerated in ((whole, False), (mixed, True)):
+        changed = small_call(**changes)
+        value = run_opspec(changed).value
+        assert value is not None
+        reference = reference_of(changed)
+        assert reference.deviation(value) == ""
+        bits = value.view(f"u{value.itemsize}")
+        at = np.unravel_index(int(np.abs(reference.sums).argmax()), value.shape)
+        bits[at] ^= 1
+        assert (reference.deviation(value) == "") is tolerated
+
+
+def test_calls_are_made_again_by_seed_and_index() -> None:
+    for index in range(60):
+        once, again = (pickle.dumps(make_call(SEED, index)) for _ in range(2))
+        assert once == again
+    assert pickle.dumps(make_call(SEED, 1)) != pickle.dumps(make_call(SEED + 1, 1))
+
+
+def test_code_of_a_call_runs() -> None:
+    index = next(i for i in range(50) if run_opspec(make_call(SEED, i)).value is not None)
+    exec(make_call(SEED, index).code(), {})
+
+
+def test_calls_cover_what_there_is() -> None:
+    calls = [make_call(SEED, index) for index in range(500)]
+    outcomes = [run_opspec(call) for call in calls]
+    assert not [outcome.failure for outcome in outcomes if outcome.failure]
+    seen: Counter[Any] = Counter()
+    for call, outcome in zip(calls, outcomes, strict=True):
+        seen[call.op] += 1
+        seen["valid" if outcome.value is not None else "invalid"] += 1
+        seen[outcome.rule.partition(".")[2]] += 1
+        if outcome.value is not None:
+            strides, dilations = call.arguments["strides"], call.arguments.get("dilations")
+            seen[outcome.value.dtype.name] += 1
+            seen[call.arguments.get("padding", "SAME")] += 1
+            seen[call.arguments.get("data_format") or "NDHWC"] += 1
+            seen[type(strides).__name__, np.size(strides)] += 1
+            seen["empty"] += outcome.value.size == 0
+            seen["dilated"] += dilations is not None and np.max(dilations) > 1
+    common = ("conv3d_transpose", "Conv3DBackpropInputV2", "SAME", "VALID", "NDHWC", "NCDHW")
+    assert min(seen[key] for key in (*common, *FLOATING, "dilated")) >= 40
+    assert 0.3 <= seen["invalid"] / 500 <= 0.45
+    spellings = [(kind, size) for kind in ("list", "tuple", "ndarray") for size in (3, 5)]
+    assert min(seen[key] for key in (*spellings, ("int", 1), "empty")) >= 3
+    assert len([key for key in seen if isinstance(key, str) and "." in key]) >= 30
+
+
+FAKE_TENSORFLOW = """
+import os, sys, time, types
+import numpy as np
+
+__version__ = "0.fake"
+print("chatter on the standard output")
+
+def quiet(count): pass
+
+def run(*, what, **given):
+    print("more chatter")
+    if what == "abort":
+        os.abort()
+    if what == "sleep":
+        time.sleep(60)
+    if what == "raise":
+        raise TypeError("first line\\nsecond line")
+    return types.SimpleNamespace(numpy=lambda: given["input"] + 1)
+
+def function(traced, jit_compile, autograph):
+    return lambda **given: types.SimpleNamespace(numpy=lambda: 10 * traced(**given).numpy())
+
+threading = types.SimpleNamespace(
+    set_intra_op_parallelism_threads=quiet, set_inter_op_parallelism_threads=quiet
+)
+config = types.SimpleNamespace(threading=threading)
+nn = types.SimpleNamespace(conv3d_transpose=run)
+raw_ops = types.SimpleNamespace(Conv3DBackpropInputV2=run)
+"""
+
+
+@pytest.fixture
+def fake_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let children import a TensorFlow that does as it is told."""
+    (tmp_path / "tensorflow.py").write_text(FAKE_TENSORFLOW, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("fake_tensorflow")
+def test_child_outlives_crash_error_and_time_out() -> None:
+    data = np.ones(3, numpy_dtype("bfloat16"))
+    with TensorFlowChild(timeout=20.0) as child:
+
+        def ask(what: str, *, xla: bool = False) -> Outcome:
+            return child.call("conv3d_transpose", {"what": what, "input": data}, xla=xla)
+
+        assert child.version == "0.fake"
+        value, compiled = ask("").value, ask("", xla=True).value
+        assert value is not None
+        assert compiled is not None
+        assert value.dtype == data.dtype
+        assert (float(value[0]), float(compiled[0])) == (2.0, 20.0)
+        assert ask("raise") == Outcome("error", None, "TypeError: first line")
+        assert ask("abort") == Outcome("crash", None, "SIGABRT")
+        assert ask("").status == "value"
+        child._timeout = 0.3
+        assert ask("sleep").status == "timeout"
+        child._timeout = 20.0
+        assert ask("").status == "value"
+        process = child._process
+        assert process is not None
+    assert process.poll() is not None
+
+
+@pytest.mark.usefixtures("fake_tensorflow")
+def test_big_endian_bfloat16_does_not_spoil_the_dtype() -> None:
+    native = numpy_dtype("bfloat16")
+    data = np.ones(3, native).astype(native.newbyteorder(">"))
+    with TensorFlowChild(timeout=20.0) as child:
+        value = child.call("conv3d_transpose", {"what": "", "input": data}).value
+    assert value is not None
+    assert value.dtype.isnative
+    assert native.isnative
+    assert float(value[0]) == 2.0
+
+
+def test_child_says_that_tensorflow_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tensorflow.py").write_text("raise ImportError('not here')", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with (
+        TensorFlowChild() as child,
+        pytest.raises(RuntimeError, match="ImportError: not here"),
+    ):
+        child.call("conv3d_transpose", {})
+    assert tensorflow_child.OPS == ("conv3d_transpose", "Conv3DBackpropInputV2")
