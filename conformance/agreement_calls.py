@@ -94,10 +94,12 @@ def _problem(rng: np.random.Generator) -> Problem:
     while True:
         padding = pick(rng, ("SAME", "VALID"))
         dilated = rng.random() < 0.25
-        axes = [_axis(rng, padding, dilated) for _ in range(3)]
+        # The same stride everywhere has spellings of its own.
+        strides = [int(rng.integers(1, 5))] * 3 if rng.random() < 0.4 else rng.integers(1, 5, 3)
+        axes = [_axis(rng, padding, dilated, int(stride)) for stride in strides]
         if rng.random() < 0.03:
             axes[rng.integers(3)] = _axis_without_positions(rng, padding)
-        kernel, strides, dilations, small, large = zip(*axes, strict=True)
+        kernel, steps, dilations, small, large = zip(*axes, strict=True)
         if prod(large) <= LARGEST:
             break
     return Problem(
@@ -108,7 +110,7 @@ def _problem(rng: np.random.Generator) -> Problem:
         kernel=kernel,
         small=small,
         large=large,
-        strides=strides,
+        strides=steps,
         dilations=dilations,
         padding=padding,
         data_format="NCDHW" if rng.random() < 0.3 else "NDHWC",
@@ -116,9 +118,9 @@ def _problem(rng: np.random.Generator) -> Problem:
     )
 
 
-def _axis(rng: np.random.Generator, padding: str, dilated: bool) -> tuple[int, ...]:
+def _axis(rng: np.random.Generator, padding: str, dilated: bool, stride: int) -> tuple[int, ...]:
     """Draw kernel, stride, dilation, small side and one of the large sides that belong to them."""
-    kernel, stride, small = (int(n) for n in rng.integers(1, (5, 5, 4)))
+    kernel, small = (int(n) for n in rng.integers(1, (5, 4)))
     dilation = int(rng.integers(1, 4)) if dilated else 1
     most = small * stride
     if padding == "VALID":

@@ -174,7 +174,7 @@ def _list_takes_the_dtype(c: Comparison) -> bool:
     if c.ours.value is None or len(arrays) != 1 or _dtype(arrays[0]) == "float32":
         return False
     if c.theirs.value is not None:
-        return c.theirs.value.dtype != c.ours.value.dtype
+        return bool(c.theirs.value.dtype != c.ours.value.dtype)
     return c.theirs.status == "error" and "does not match type" in c.theirs.error
 
 

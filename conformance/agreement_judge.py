@@ -65,8 +65,7 @@ class Reference:
         errors = np.abs(wide - self.sums, where=finite, out=np.zeros_like(wide))
         if self.exact:
             return "" if not errors.any() else "other bits where sums are exact"
-        precision = ml_dtypes.finfo(self.dtype.name)
-        unit, least = float(precision.eps) / 2, float(precision.smallest_subnormal)
+        unit, least = _precision(self.dtype)
         # Below the normal numbers rounding is not relative any more.
         allowed = LIMIT * unit * np.where(finite, self.magnitudes, 0.0) + least
         if (errors <= allowed).all():
@@ -151,7 +150,7 @@ def compare(call: GeneratedCall, tensorflow: Asked) -> Comparison:
 
 def run_opspec(call: GeneratedCall) -> Ours:
     """Make a call with opspec's NumPy backend."""
-    functions = {
+    functions: dict[str, Any] = {
         "conv3d_transpose": opspec.nn.conv3d_transpose,
         "Conv3DBackpropInputV2": opspec.raw_ops.Conv3DBackpropInputV2,
     }
@@ -181,8 +180,14 @@ def reference_of(call: GeneratedCall) -> Reference:
     with np.errstate(all="ignore"):
         sums, magnitudes = oracle.direct_sum(**problem)
     whole = all(np.array_equal(array, np.rint(array)) for array in (filter, data))
-    exact = whole and magnitudes.max(initial=0) <= 2 / float(ml_dtypes.finfo(filter.dtype.name).eps)
+    exact = whole and magnitudes.max(initial=0) <= 1 / _precision(filter.dtype)[0]
     return Reference(sums, magnitudes, filter.dtype, exact)
+
+
+def _precision(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return the unit roundoff and the least number above 0."""
+    found = ml_dtypes.finfo(dtype.name)  # type: ignore[no-untyped-call]  # it has no types
+    return float(found.eps) / 2, float(found.smallest_subnormal)
 
 
 def _operands(*operands: Any) -> tuple[Array, ...]:

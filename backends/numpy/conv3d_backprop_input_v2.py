@@ -93,11 +93,11 @@ def _spread(geometry: ConvGeometry, filter: Array, out_backprop: Array, sums: Ar
             if not any(landings):
                 continue
             products = _products(vectors, filter, group, _channels_are_rows(geometry))
-            for index, landing in enumerate(landings):
+            for landing, spread in zip(landings, products, strict=True):
                 if landing is not None:
                     inside, places = landing
                     reached = target[batch, *places]
-                    reached += products[:, *inside, index]
+                    reached += spread[:, *inside]
 
 
 def _channels_are_rows(geometry: ConvGeometry) -> bool:
@@ -158,13 +158,13 @@ def _landing(meetings: list[list[Meeting | None]], tap: Tap) -> tuple[Slices, Sl
 
 
 def _products(vectors: Array, filter: Array, group: list[Tap], channels_are_rows: bool) -> Array:
-    """Return batch x depth x height x width x taps of the group x made channels."""
+    """Return taps of the group x batch x depth x height x width x made channels."""
     panel = (filter if len(group) > 1 else filter[group[0]]).reshape(-1, filter.shape[-1])
     shape = vectors.shape[:-1]
     products: Array
     if channels_are_rows:
         columns = np.moveaxis(vectors, -1, 0).reshape(vectors.shape[-1], -1)
         products = np.matmul(panel, columns).reshape(len(group), -1, *shape)
-        return np.moveaxis(products, (0, 1), (4, 5))
+        return np.moveaxis(products, 1, -1)
     products = np.matmul(vectors.reshape(-1, vectors.shape[-1]), panel.T)
-    return products.reshape(*shape, len(group), -1)
+    return np.moveaxis(products.reshape(*shape, len(group), -1), -2, 0)
