@@ -143,6 +143,12 @@ def _steps_are_an_array(c: Comparison) -> bool:
     )
 
 
+def _dilations_are_none(c: Comparison) -> bool:
+    """Tell whether TensorFlow's raw op takes None for dilations."""
+    refused = c.ours.rule == "Conv3DBackpropInputV2.dilations.are_integers"
+    return refused and c.theirs.status == "value" and c.call.arguments["dilations"] is None
+
+
 def _text_is_lax(c: Comparison) -> bool:
     """Tell whether TensorFlow takes None or bytes for a padding or data format."""
     if not c.ours.rule.endswith((".padding.is_known", ".data_format.is_known")):
@@ -199,6 +205,7 @@ DECISIONS = (
     Decision(
         "§3.8", "steps are 5 integers, arrays too; TF's raw op wants lists", _steps_are_an_array
     ),
+    Decision("§3.8", "raw dilations are 5 integers; TF takes None", _dilations_are_none),
     Decision("§3.9", "exactly the documented strings; TF takes None, bytes", _text_is_lax),
     Decision("§3.10", "no array is promoted; eager TF converts", _dtype_is_promoted),
     Decision("§3.10", "a list takes the array's dtype; TF takes float32", _list_takes_the_dtype),

@@ -104,7 +104,8 @@ class Case(Model):
     rule
         In lanes "accept" and "reject": the rule whose boundary it stands on.
     through
-        Whether the arguments go to the operation's public function or to its attributes model.
+        Whether the arguments go to the operation's public function, to its attributes model, or to
+        its shape inference, for shapes so large that a simple kernel would loop for ever.
     arguments
         The keyword arguments.
     expected
@@ -116,7 +117,7 @@ class Case(Model):
     name: str
     shows: str
     rule: str | None = None
-    through: Literal["call", "attributes"] = "call"
+    through: Literal["call", "attributes", "infer"] = "call"
     arguments: dict[str, Argument]
     expected: Expected
     oracles: list[str] = Field(default_factory=list)

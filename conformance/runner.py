@@ -32,6 +32,7 @@ from opspec.registry import (
     UnsupportedByBackend,
     discovery,
 )
+from opspec.rule import TensorSpec
 
 
 def check(
@@ -97,6 +98,8 @@ def judge(golden: Golden, case: Case, backend: Backend) -> CaseResult:
             verdict, reason = _judge_rejection(golden, case, backend)
         elif case.through == "attributes":
             verdict, reason = _judge_attributes(golden, case)
+        elif case.through == "infer":
+            verdict, reason = _judge_inference(golden, case)
         else:
             demand = explain(
                 golden.file.operation, **golden.arguments(case), backend=backend
@@ -136,6 +139,19 @@ def _judge_attributes(golden: Golden, case: Case) -> tuple[Verdict, str]:
     attributes = model(**golden.arguments(case))
     if model.model_validate_json(attributes.model_dump_json()) != attributes:
         return Verdict.FAIL, "the attributes do not survive JSON"
+    return Verdict.PASS, ""
+
+
+def _judge_inference(golden: Golden, case: Case) -> tuple[Verdict, str]:
+    definition, given = ops.get(golden.file.operation), golden.arguments(case)
+    fields = definition.Attributes.model_fields
+    attributes = definition.Attributes(**{name: given[name] for name in fields if name in given})
+    operands = {operand.name: given[operand.name] for operand in definition.operands}
+    for name in definition.kernel_operands:
+        operands[name] = TensorSpec(operands[name].dtype.name, operands[name].shape)
+    inferred = definition.infer(attributes, **operands).shape
+    if list(inferred) != case.expected.shape:
+        return Verdict.FAIL, f"the shape {inferred} was inferred, not {case.expected.shape}"
     return Verdict.PASS, ""
 
 

@@ -4,11 +4,16 @@ The first operations are exactly TensorFlow's `tf.nn.conv3d_transpose` and
 `tf.raw_ops.Conv3DBackpropInputV2`.
 """
 
-from opspec import compat, errors, nn, ops, raw_ops
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from opspec.errors import OpError
-from opspec.explanation import explain
-from opspec.registry.selection import use_backend
-from opspec.rule import TensorSpec
+
+if TYPE_CHECKING:
+    from opspec import compat, errors, nn, ops, raw_ops
+    from opspec.explanation import explain
+    from opspec.registry.selection import use_backend
+    from opspec.rule import TensorSpec
 
 __version__ = "0.1.0"
 
@@ -23,3 +28,25 @@ __all__ = [
     "raw_ops",
     "use_backend",
 ]
+
+# Loaded at the first use: building the attributes models takes longer than importing NumPy.
+_HOMES = {
+    "TensorSpec": "opspec.rule",
+    "explain": "opspec.explanation",
+    "use_backend": "opspec.registry.selection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in __all__:
+        found = importlib.import_module(f"opspec.{name}")
+    else:
+        raise AttributeError(f"module 'opspec' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

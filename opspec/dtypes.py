@@ -1,23 +1,25 @@
 """The four dtypes of the operations; bfloat16 comes from ml_dtypes."""
 
+from functools import cache
 from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 
 FLOATING: Final = ("float16", "bfloat16", "float32", "float64")
 
-_BY_NAME: Final[dict[str, np.dtype[Any]]] = {
-    "float16": np.dtype(np.float16),
-    "bfloat16": np.dtype(ml_dtypes.bfloat16),
-    "float32": np.dtype(np.float32),
-    "float64": np.dtype(np.float64),
-}
+_BYTES: Final = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
+@cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """Return the native-endian NumPy dtype of that name."""
-    return _BY_NAME[name]
+    if name != "bfloat16":
+        return np.dtype(name)
+    # Imported when first needed: some releases of it take a second.
+    import ml_dtypes
+
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 def name_of(dtype: object) -> str:
@@ -32,4 +34,4 @@ def name_of(dtype: object) -> str:
 
 def size_of(name: str) -> int:
     """Return the bytes of one element."""
-    return _BY_NAME[name].itemsize
+    return _BYTES[name]

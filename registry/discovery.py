@@ -3,16 +3,19 @@
 import importlib
 import threading
 from collections import defaultdict
-from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from opspec.registry.backend import Backend
 from opspec.registry.errors import BackendUnavailable
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "opspec.backends"
 
 _lock = threading.RLock()
-_entry_points: dict[str, list[EntryPoint]] | None = None
+_entry_points: "dict[str, list[EntryPoint]] | None" = None
 _loaded: dict[str, Backend] = {}
 _on_forget: list[Callable[[], object]] = []
 
@@ -51,12 +54,20 @@ def on_forget(clear: Callable[[], object]) -> None:
     _on_forget.append(clear)
 
 
-def _installed() -> dict[str, list[EntryPoint]]:
+def entry_points() -> "Iterable[EntryPoint]":
+    """Return the entry points of all installed backends."""
+    # Imported when first needed: it takes longer than the rest of the registry.
+    from importlib import metadata
+
+    return metadata.entry_points(group=GROUP)
+
+
+def _installed() -> "dict[str, list[EntryPoint]]":
     global _entry_points
     with _lock:
         if _entry_points is None:
             found: dict[str, list[EntryPoint]] = defaultdict(list)
-            for point in entry_points(group=GROUP):
+            for point in entry_points():
                 if all(point.value != other.value for other in found[point.name]):
                     found[point.name].append(point)
             _entry_points = dict(found)

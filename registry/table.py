@@ -1,5 +1,6 @@
 """(operation, backend) → kernel, checked when it is handed in."""
 
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 from opspec.registry.errors import BackendContractError
 
 Kernel = Callable[..., Any]
+
+# Importing it declares the operations. A backend may be the first to ask for them.
+_DECLARED_BY = "opspec.ops"
 
 _PARAMETERS: dict[str, tuple[str, ...]] = {}
 
@@ -23,6 +27,7 @@ def declare_operation(operation: str, parameters: tuple[str, ...]) -> None:
 
 def declared_operations() -> tuple[str, ...]:
     """The operations that a kernel can be handed in for."""
+    importlib.import_module(_DECLARED_BY)
     return tuple(sorted(_PARAMETERS))
 
 
@@ -41,7 +46,7 @@ class KernelTable:
 
     def add(self, operation: str, kernel: Kernel) -> None:
         """Enter `kernel`; refuse an unknown operation, a second kernel, or a misfit."""
-        if operation not in _PARAMETERS:
+        if operation not in declared_operations():
             raise BackendContractError(
                 f"backend {self._backend!r} implements {operation!r}, which is no operation; "
                 f"operations are {', '.join(declared_operations())}"

@@ -47,14 +47,16 @@ class RuleCase:
         The rule's label.
     reject, accept
         What differs from `BASE`. ``{"fill": shape}`` is an array of float32 with made values.
-    through
-        "call", or "attributes" for what only the attributes model can be given.
+    through, accept_through
+        "call"; "attributes" for what only the attributes model can be given; "infer" for sizes that
+        no kernel should loop over.
     """
 
     rule: str
     reject: dict[str, Any]
     accept: dict[str, Any] = field(default_factory=dict)
     through: str = "call"
+    accept_through: str | None = None
 
 
 def _value(value: Any) -> dict[str, Any]:
@@ -144,6 +146,7 @@ RULES: tuple[RuleCase, ...] = (
             "{filter}": {"fill": [2, 3, 1, 1, 4]},
             "{data}": {"zeros": [0, 2**29 + 1, 1, 1, 4], "dtype": "float32"},
         },
+        accept_through="infer",
     ),
     RuleCase(
         "{sizes}.are_not_negative",

@@ -26,14 +26,15 @@ def accepted(operation: str, tensorflow: TensorFlowChild | None) -> Built:
         }
         expected: dict[str, Any] = {}
         agreed: list[str] = []
-        if rule_case.through == "call":
+        through = rule_case.accept_through or rule_case.through
+        if through != "attributes":
             expected, agreed = _accepted_result(built, label, arguments, tensorflow)
         built.cases.append(
             {
                 "name": label,
                 "shows": "a call that just keeps the rule",
                 "rule": f"{operation}.{label}",
-                "through": rule_case.through,
+                "through": through,
                 "arguments": arguments,
                 "expected": expected,
                 "oracles": agreed,
