@@ -234,7 +234,7 @@ def name_value(rng: Rng, names: OperandNames, arguments: Arguments) -> None:
 def _listed(steps: Any) -> list[Any]:
     """Return strides or dilations as a list that can be damaged."""
     scalar = not isinstance(steps, (list, tuple, range)) and np.ndim(steps) == 0
-    found = [steps] * 3 if scalar else list(steps)
+    found: list[Any] = [steps] * 3 if scalar else list(steps)
     usable = all(isinstance(step, (int, np.integer)) and 0 <= step < 100 for step in found)
     return [int(step) for step in found] if found and usable else [1, 1, 1]
 

@@ -29,6 +29,7 @@ class Asked(Protocol):
 
     def call(self, op: str, arguments: dict[str, Any], *, xla: bool = False) -> Outcome:
         """Run one call."""
+        ...
 
 
 @dataclass(frozen=True)

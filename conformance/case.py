@@ -16,7 +16,8 @@ import numpy as np
 import safetensors
 from pydantic import BaseModel, ConfigDict, Field
 
-LANES = ("exact", "bounded", "real", "accept", "reject")
+Lane = Literal["exact", "bounded", "real", "accept", "reject"]
+LANES: tuple[Lane, ...] = ("exact", "bounded", "real", "accept", "reject")
 FORMAT = 1
 
 _DTYPES = {
@@ -151,7 +152,7 @@ class CaseFile(Model):
 
     format: Literal[1]
     operation: str
-    lane: Literal["exact", "bounded", "real", "accept", "reject"]
+    lane: Lane
     pedigree: Pedigree
     cases: list[Case]
 

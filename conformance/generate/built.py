@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from opspec.conformance.case import Lane
 from opspec.conformance.generate.oracles import DisagreementError
 from opspec.conformance.oracle import direct_sum, exact_sum
 
@@ -30,7 +31,7 @@ class Built:
     """A lane of one operation while it is being made."""
 
     operation: str
-    lane: str
+    lane: Lane
     cases: list[dict[str, Any]] = field(default_factory=list)
     tensors: dict[str, Array] = field(default_factory=dict)
     source: str | None = None

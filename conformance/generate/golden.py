@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from opspec.conformance.case import FORMAT, Case, CaseFile, Golden, Pedigree
+from opspec.conformance.case import FORMAT, Case, CaseFile, Golden, Lane, Pedigree
 from opspec.conformance.generate.built import FOLDERS, SEED, Array, Built
 from opspec.conformance.generate.oracles import LEAST, DisagreementError
 from opspec.conformance.generate.real_lane import real_layers
@@ -35,7 +35,8 @@ def build_all(tensorflow: TensorFlowChild | None, real: Path) -> Iterator[Built]
         The file of real layers, which is taken over as it is.
     """
     for operation in FOLDERS:
-        for lane in ("exact", "bounded"):
+        lanes: tuple[Lane, ...] = ("exact", "bounded")
+        for lane in lanes:
             built = Built(operation, lane)
             for spec in value_specs():
                 if (spec.public, spec.lane) == (operation, lane):

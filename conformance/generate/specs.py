@@ -73,7 +73,7 @@ def value_specs() -> list[Spec]:
 
 
 def _crossed() -> list[Spec]:
-    forms = (
+    forms: tuple[dict[str, Any], ...] = (
         {"public": "Conv3DBackpropInputV2"},
         {
             "public": "conv3d_transpose",
@@ -323,46 +323,51 @@ def _empties() -> list[Spec]:
 
 
 def _special_values() -> list[Spec]:
-    common = {"size": (5, 6, 3), "kernel": (2, 2, 1), "stride": (3, 2, 1), "padding": "VALID"}
+    common: dict[str, Any] = {
+        "size": (5, 6, 3),
+        "kernel": (2, 2, 1),
+        "stride": (3, 2, 1),
+        "padding": "VALID",
+    }
     return [
         Spec(
             name="inf-stays-with-its-taps",
             shows="an infinite voxel reaches just the positions of its taps; 0 * inf is NaN",
             special={"data": float("inf"), "filter": 0.0},
-            **common,  # type: ignore[arg-type]  # one dict for four differently typed fields
+            **common,
         ),
         Spec(
             name="nan-stays-with-its-taps",
             shows="a NaN in the data reaches just the positions of its taps",
             special={"data": float("nan")},
-            **common,  # type: ignore[arg-type]  # as above
+            **common,
         ),
         Spec(
             name="nan-in-the-filter",
             shows="a NaN tap reaches one position of each block, in one channel",
             special={"filter": float("nan")},
-            **common,  # type: ignore[arg-type]  # as above
+            **common,
         ),
         Spec(
             name="float16-overflows-to-inf",
             shows="a sum beyond 65504 is inf, rounded once at the end",
             dtype="float16",
             special={"data": 60000.0, "filter": -3.0},
-            **common,  # type: ignore[arg-type]  # as above
+            **common,
         ),
     ]
 
 
 def _spellings() -> list[Spec]:
-    public = {"public": "conv3d_transpose", "size": (4, 6, 8), "kernel": (3, 1, 2)}
+    public: dict[str, Any] = {"public": "conv3d_transpose", "size": (4, 6, 8), "kernel": (3, 1, 2)}
 
     def spelled(name: str, shows: str, stride: int, **spelling: Any) -> Spec:
         return Spec(
             name=f"spelled-{name}",
             shows=shows,
-            stride=(stride,) * 3,
+            stride=(stride, stride, stride),
             spelled=spelling,
-            **public,  # type: ignore[arg-type]  # one dict for three differently typed fields
+            **public,
         )
 
     return [
