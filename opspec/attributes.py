@@ -29,6 +29,9 @@ class AttributesModel(BaseModel):
     @classmethod
     def model_validate(cls, obj: Any, **settings: Any) -> Self:
         """Validate a mapping; see `pydantic.BaseModel`. Raises `OpError`."""
+        if not isinstance(obj, cls):
+            # Before pydantic passes the names on as keywords, which must be text.
+            refuse_first_fault(cls.rules[:1], obj)
         try:
             return super().model_validate(obj, **settings)
         except ValidationError as error:
@@ -39,6 +42,14 @@ class AttributesModel(BaseModel):
         """Validate JSON text; see `pydantic.BaseModel`. Raises `OpError`."""
         try:
             return super().model_validate_json(json_data, **settings)
+        except ValidationError as error:
+            cls._raise_own(error)
+
+    @classmethod
+    def model_validate_strings(cls, obj: Any, **settings: Any) -> Self:
+        """Validate a mapping of texts; see `pydantic.BaseModel`. Raises `OpError`."""
+        try:
+            return super().model_validate_strings(obj, **settings)
         except ValidationError as error:
             cls._raise_own(error)
 
@@ -72,4 +83,5 @@ class AttributesModel(BaseModel):
         cause = first.get("ctx", {}).get("error")
         if isinstance(cause, OpError):
             raise cause from None
-        raise cls.rules[0].error(Fault(first["msg"], "a JSON object")) from None
+        reason = first.get("ctx", {}).get("error", first["type"])
+        raise cls.rules[0].error(Fault(f"Invalid JSON: {reason}", "a JSON object")) from None

@@ -92,7 +92,7 @@ def lowered(call: Call, names: Names) -> ConvGeometry:
 
 def sizes_of(call: Call, names: Names) -> tuple[int, ...]:
     """Return the sizes that the call asks for."""
-    return known_integers(call.operands[names.sizes])
+    return tuple(known_integers(call.operands[names.sizes]))
 
 
 def window_numbers(call: Call, names: Names, dimension: int) -> tuple[int, int, int]:

@@ -26,11 +26,13 @@ def shown(value: object, depth: int = 6) -> str:
         if value.ndim == 1 and value.size <= 12:
             return f"{value.dtype} array {value.tolist()}"
         return f"{value.dtype} array of shape {list(value.shape)}"
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
     if isinstance(value, (list, tuple, range)):
         if depth == 0:
             return "[...]"
         inside = ", ".join(shown(item, depth - 1) for item in value[:12])
-        return f"[{inside}{', ...' if len(value) > 12 else ''}]"
+        return f"[{inside}{', ...' if value[12:] else ''}]"
     if isinstance(value, np.generic):
         return f"{value} ({value.dtype})"
     return _short.repr(value)
@@ -42,23 +44,28 @@ def one_integer(value: object) -> int | None:
         return None
     try:
         return operator.index(value)  # type: ignore[arg-type]  # that is what is being found out
-    except TypeError:
+    # Whatever a foreign __index__ raises, it gives no integer.
+    except Exception:
         return None
 
 
-def integers(value: object) -> tuple[int, ...] | None:
+def integers(value: object) -> Sequence[int] | None:
     """Return the integers of a list, tuple, range or 1-D integer array; None if it is none."""
     if isinstance(value, np.ndarray):
-        if value.ndim != 1 or value.dtype.kind not in "iu":
+        masked = isinstance(value, np.ma.MaskedArray)
+        if masked or value.ndim != 1 or value.dtype.kind not in "iu":
             return None
         return tuple(value.tolist())
-    if not isinstance(value, (list, tuple, range)):
+    if isinstance(value, range):
+        # Not listed: it may be longer than memory. One without a length is no sequence.
+        return value if abs(value.stop - value.start) < INT64_MAX else None
+    if not isinstance(value, (list, tuple)):
         return None
     found = [one_integer(item) for item in value]
     return None if None in found else tuple(i for i in found if i is not None)
 
 
-def known_integers(value: object) -> tuple[int, ...]:
+def known_integers(value: object) -> Sequence[int]:
     """Return the integers of a value that the rules have found to be integers."""
     found = integers(value)
     if found is None:

@@ -155,4 +155,4 @@ def _steps(value: object) -> tuple[int, ...]:
     if value is None:
         return ()
     single = one_integer(value)
-    return (single,) if single is not None else known_integers(value)
+    return (single,) if single is not None else tuple(known_integers(value))

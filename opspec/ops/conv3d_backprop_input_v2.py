@@ -81,8 +81,8 @@ class Attributes(AttributesModel):
         """Turn strides and dilations into tuples of int."""
         return {
             **given,
-            "strides": known_integers(given["strides"]),
-            "dilations": known_integers(given["dilations"]),
+            "strides": tuple(known_integers(given["strides"])),
+            "dilations": tuple(known_integers(given["dilations"])),
         }
 
 

@@ -97,7 +97,7 @@ class Attributes(AttributesModel):
 
 def _five_steps(steps: object, data_format: str) -> tuple[int, ...]:
     single = 1 if steps is None else one_integer(steps)
-    given = (single,) if single is not None else known_integers(steps)
+    given = (single,) if single is not None else tuple(known_integers(steps))
     if len(given) == 5:
         return given
     spatial = given * 3 if len(given) == 1 else given

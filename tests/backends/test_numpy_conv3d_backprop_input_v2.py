@@ -74,7 +74,7 @@ def test_every_arrangement_of_the_products_is_exact(
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_half_precision_is_rounded_once(dtype: type) -> None:
     terms = 4096
-    ones = np.ones((1, 1, 1, 1, terms), dtype)
+    ones: Any = np.ones((1, 1, 1, 1, terms), dtype)
     data = ones.copy()
     data[..., 0] = 0.5
     result = opspec.nn.conv3d_transpose(data, ones, [1, 1, 1, 1, 1], 1, backend="numpy")
@@ -100,13 +100,13 @@ def test_zero_mean_float32_data_is_within_the_bound() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
-def test_temporary_memory_is_bounded(dtype: type, data_format: str) -> None:
+def test_temporary_memory_is_bounded(dtype: type, data_format: Any) -> None:
     data_shape, made = (2, 24, 40, 40, 16), 24
     result_shape = (2, 48, 80, 80, made)
     if data_format == "NCDHW":
         data_shape, result_shape = (2, 16, 24, 40, 40), (2, made, 48, 80, 80)
-    data = np.ones(data_shape, dtype)
-    filters = np.ones((4, 4, 4, made, 16), dtype)
+    data: Any = np.ones(data_shape, dtype)
+    filters: Any = np.ones((4, 4, 4, made, 16), dtype)
     result_bytes = prod(result_shape) * np.dtype(dtype).itemsize
     tracemalloc.start()
     try:

@@ -9,7 +9,8 @@ import pytest
 
 from opspec.backends.numpy import backend as numpy_backend
 from opspec.conformance.case import all_golden
-from opspec.conformance.runner import Report, Verdict, check
+from opspec.conformance.report import Report, Verdict
+from opspec.conformance.runner import check
 from opspec.dtypes import FLOATING, numpy_dtype
 from opspec.geometry import DATA_FORMATS, ConvGeometry
 from opspec.registry import Backend, Capabilities
@@ -90,7 +91,8 @@ def handed_back(geometry: ConvGeometry, filter: Array, out_backprop: Array) -> A
 
 def one_step_off(geometry: ConvGeometry, filter: Array, out_backprop: Array) -> Array:
     result: Array = right(geometry, filter, out_backprop)
-    return np.nextafter(result, result.dtype.type(np.inf), dtype=result.dtype)
+    above: Array = np.nextafter(result, result.dtype.type(np.inf), dtype=result.dtype)
+    return above
 
 
 def with_windows(**changes: Callable[[Any], Any]) -> Kernel:
