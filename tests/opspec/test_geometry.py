@@ -20,7 +20,7 @@ FAR = 2**40
 
 def walked_windows(input: int, kernel: int, stride: int, dilation: int, padding: str) -> list[int]:
     """Where a forward convolution's windows start, padding left out, found by walking."""
-    starts = []
+    starts: list[int] = []
     start = 0
     while True:
         taps = [start + tap * dilation for tap in range(kernel)]

@@ -1,0 +1,145 @@
+"""What a backend's author hands in is checked at once."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opspec.registry import Backend, BackendContractError, Capabilities, UnsupportedByBackend
+from opspec.registry.table import declare_operation, declared_operations
+
+OPERATION = "Conv3DBackpropInputV2"
+NOTHING = Capabilities(operations=(), dtypes=(), data_formats=())
+
+
+def made(**settings: Any) -> Backend:
+    whole: dict[str, Any] = {"name": "mine", "arrays": "numpy.ndarray", "capabilities": NOTHING}
+    return Backend(**whole | settings)
+
+
+def right(geometry: Any, filter: Any, out_backprop: Any) -> Any:
+    return None
+
+
+def test_a_kernel_is_handed_in_and_found_unchanged() -> None:
+    backend = made()
+    assert backend.implements(OPERATION)(right) is right
+    assert backend.kernel(OPERATION) is right
+
+
+def swapped(geometry: Any, out_backprop: Any, filter: Any) -> Any: ...
+
+
+def too_few(geometry: Any, filter: Any) -> Any: ...
+
+
+def too_many(geometry: Any, filter: Any, out_backprop: Any, strides: Any) -> Any: ...
+
+
+def keywords(geometry: Any, *, filter: Any, out_backprop: Any) -> Any: ...
+
+
+def anything(*arguments: Any) -> Any: ...
+
+
+@pytest.mark.parametrize("kernel", [swapped, too_few, too_many, keywords, anything])
+def test_a_kernel_that_does_not_fit_is_refused_with_both_signatures(kernel: Any) -> None:
+    with pytest.raises(BackendContractError) as caught:
+        made().implements(OPERATION)(kernel)
+    text = str(caught.value)
+    assert "expected: (geometry, filter, out_backprop)" in text
+    assert f"{kernel.__name__}(" in text
+    assert isinstance(caught.value, TypeError)
+
+
+def test_parameters_with_defaults_may_follow() -> None:
+    def tuned(geometry: Any, filter: Any, out_backprop: Any, threads: int = 1) -> Any: ...
+
+    made().implements(OPERATION)(tuned)
+
+
+def test_a_second_kernel_is_refused_and_the_first_one_named() -> None:
+    backend = made()
+    backend.implements(OPERATION)(right)
+    with pytest.raises(BackendContractError, match=r"second kernel.*first one is .*right"):
+        backend.implements(OPERATION)(right)
+
+
+def test_a_kernel_for_no_operation_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(BackendContractError, match="operations are Conv3DBackpropInputV2"):
+        made().implements("Conv4D")(right)
+    # conv3d_transpose is computed by the same kernels and has none of its own.
+    assert declared_operations() == (OPERATION,)
+
+
+def test_an_operation_has_one_kernel_signature() -> None:
+    declare_operation(OPERATION, ("geometry", "filter", "out_backprop"))
+    with pytest.raises(BackendContractError, match="one kernel signature"):
+        declare_operation(OPERATION, ("geometry", "input"))
+
+
+@pytest.mark.parametrize("name", ["", " mine", "my:own"])
+def test_an_unusable_name_is_refused(name: str) -> None:
+    with pytest.raises(BackendContractError, match="a backend's name"):
+        made(name=name)
+
+
+@pytest.mark.parametrize("given", [{}, {"from_numpy": id}, {"to_numpy": id}])
+def test_foreign_arrays_need_both_conversions(given: dict[str, Any]) -> None:
+    with pytest.raises(BackendContractError, match="from_numpy= and to_numpy="):
+        made(arrays="torch.Tensor", **given)
+
+
+def test_whether_it_can_run_is_asked_once_and_only_when_needed() -> None:
+    asked: list[int] = []
+
+    def unavailable() -> str:
+        asked.append(1)
+        return "no device"
+
+    backend = made(unavailable=unavailable)
+    assert asked == []
+    assert backend.unavailable_reason() == backend.unavailable_reason() == "no device"
+    assert asked == [1]
+    assert made().unavailable_reason() is None
+
+
+LAZY = """
+from opspec.registry import Backend, Capabilities
+
+backend = Backend(
+    name="lazy",
+    arrays="numpy.ndarray",
+    capabilities=Capabilities(operations=(), dtypes=(), data_formats=()),
+    kernel_modules=("lazy_kernels",),
+)
+"""
+KERNELS = """
+from lazy_backend import backend
+
+@backend.implements("Conv3DBackpropInputV2")
+def kernel(geometry, filter, out_backprop):
+    return None
+"""
+
+
+def test_kernel_modules_are_imported_at_the_first_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lazy_backend.py").write_text(LAZY, "utf-8")
+    (tmp_path / "lazy_kernels.py").write_text("raise OSError('no driver')", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import lazy_backend  # type: ignore[import-not-found]  # written by this test
+
+    assert "lazy_kernels" not in sys.modules
+    for _ in range(2):
+        with pytest.raises(OSError, match="no driver"):
+            lazy_backend.backend.kernel(OPERATION)
+    (tmp_path / "lazy_kernels.py").write_text(KERNELS + "# longer than before\n", "utf-8")
+    assert lazy_backend.backend.kernel(OPERATION).__module__ == "lazy_kernels"
+
+
+def test_a_kernel_that_is_not_there_is_an_error_that_says_how_to_hand_it_in() -> None:
+    with pytest.raises(UnsupportedByBackend, match=r'@backend.implements\("Conv3DBackpropInputV2"'):
+        made().kernel(OPERATION)
