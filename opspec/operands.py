@@ -70,8 +70,21 @@ def _read_array(value: Any, backend: str | Backend | None) -> Read:
     if library := arrays_of_type(kind, backend):
         return Read(value, value.dtype, tuple(value.shape), library)
     if hasattr(value, "__array__") and not hasattr(value, "__dlpack__"):
-        return _read_array(np.asarray(value), backend)
+        return _read_array_like(value, backend)
     return _unreadable(f"a {kind.__module__}.{kind.__qualname__}, which no installed backend takes")
+
+
+def _read_array_like(value: Any, backend: str | Backend | None) -> Read:
+    try:
+        array = np.asarray(value)
+    # A foreign __array__ may fail in any way; whatever it was is the reason.
+    except Exception as error:
+        kind = type(value)
+        return _unreadable(
+            f"a {kind.__module__}.{kind.__qualname__} that becomes no array "
+            f"({type(error).__name__}: {error})"
+        )
+    return _read_array(array, backend)
 
 
 def _read_numbers(value: Any, dtype: str) -> Read:

@@ -79,7 +79,7 @@ def _load_installed(name: str) -> Backend:
     if points is None:
         known = ", ".join(names()) or "none: is opspec itself installed? (pip install opspec)"
         raise BackendUnavailable(
-            f"no backend named {name!r} is installed; installed: {known}. "
+            f"no backend named {name[:60]!r} is installed; installed: {known}. "
             "A backend that is not installed can be named as module:attribute"
         )
     if len(points) > 1:

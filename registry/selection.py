@@ -110,7 +110,9 @@ def select(demand: Demand, backend: str | Backend | None = None) -> Backend:
     UnsupportedByBackend
         If the named backend, or every backend, does not take the call.
     """
-    asked = backend or _in_use.get() or os.environ.get(ENVIRONMENT_VARIABLE) or None
+    asked = backend
+    if asked is None:
+        asked = _in_use.get() or os.environ.get(ENVIRONMENT_VARIABLE) or None
     try:
         found = _chosen.get((demand, asked))
     except TypeError:
@@ -145,7 +147,7 @@ def explain(demand: Demand, backend: str | Backend | None = None) -> Explanation
 
 
 def _asked(backend: str | Backend | None) -> tuple[str | Backend | None, str]:
-    if backend:
+    if backend is not None:
         return backend, "backend="
     if in_use := _in_use.get():
         return in_use, "use_backend"
@@ -158,7 +160,8 @@ def _named(backend: str | Backend) -> Backend:
     if isinstance(backend, str):
         return discovery.find(backend)
     raise BackendUnavailable(
-        f"a backend is given by name, as module:attribute, or as a Backend; given {backend!r}"
+        "a backend is given by name, as module:attribute, or as a Backend; "
+        f"given a {type(backend).__name__}"
     )
 
 

@@ -164,6 +164,18 @@ def test_array_likes_are_read_as_numpy_arrays() -> None:
     np.testing.assert_array_equal(called(Proxy()), called())
 
 
+class Broken:
+    """An array-like that fails to become an array."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        raise OSError("the file is gone")
+
+
+def test_an_array_like_that_fails_is_refused_with_its_reason() -> None:
+    with pytest.raises(OpTypeError, match=r"Broken that becomes no array .*the file is gone"):
+        called(Broken())
+
+
 class Foreign(Proxy):
     """An array of a library that no backend computes on."""
 

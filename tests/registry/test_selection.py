@@ -178,7 +178,7 @@ def test_a_named_backend_that_cannot_run_here_is_an_error_with_its_reason(
     assert answer() == 7
 
 
-@pytest.mark.parametrize("name", [3, ["numpy"], b"numpy"])
+@pytest.mark.parametrize("name", [3, ["numpy"], b"numpy", False, np.ones(3)], ids=str)
 def test_what_is_no_name_of_a_backend_is_an_error(
     installed: dict[str, Backend], name: object
 ) -> None:
