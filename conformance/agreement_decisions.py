@@ -77,6 +77,20 @@ def _nan_leaks(c: Comparison) -> bool:
         return not c.reference.deviation(mended.astype(c.theirs.value.dtype))
 
 
+def _subnormals_are_flushed(c: Comparison) -> bool:
+    """Tell whether TensorFlow is off by no more than the numbers that its threads flush to 0."""
+    if c.theirs.value is None or not c.their_deviation:
+        return False
+    if c.theirs.value.shape != c.reference.sums.shape:
+        return False
+    summed_in = np.float64 if c.theirs.value.dtype == np.float64 else np.float32
+    theirs = c.theirs.value.astype(np.float64)
+    with np.errstate(all="ignore"):
+        near = np.abs(theirs - c.reference.sums) <= 8 * float(np.finfo(summed_in).tiny)
+        mended = np.where(near, c.reference.sums, theirs)
+        return not c.reference.deviation(mended.astype(c.theirs.value.dtype))
+
+
 def _filter_is_grouped(c: Comparison) -> bool:
     accepted = c.xla is not None and c.xla.status == "value"
     return accepted and c.ours.rule.endswith(("filter.is_not_grouped", "filters.is_not_grouped"))
@@ -214,6 +228,7 @@ DECISIONS = (
     Decision("§3.10", "no array is promoted; eager TF converts", _dtype_is_promoted),
     Decision("§3.10", "a list takes the array's dtype; TF takes float32", _list_takes_the_dtype),
     Decision("§3.11", "a wrong rank is an error; XLA dies", _rank_kills),
+    Decision("§3.12", "subnormal numbers are kept; TF flushes them", _subnormals_are_flushed),
     Decision("§3.14", "a name is text; TF takes anything", _name_is_no_text),
 )
 

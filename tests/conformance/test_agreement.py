@@ -159,6 +159,19 @@ def test_grouped_filters_are_explained_only_by_xla() -> None:
     assert unexplained(Comparison(call, ours, accepted, None))
 
 
+@pytest.mark.parametrize(("scale", "explained"), [(2.0**-130, True), (2.0**-100, False)])
+def test_flushing_to_zero_is_explained_of_subnormal_numbers_only(
+    scale: float, explained: bool
+) -> None:
+    tiny = (np.arange(24).reshape(2, 2, 1, 2, 3) % 5 - 2).astype(np.float32) * np.float32(scale)
+    flushed = Honest(lambda value: Outcome("value", np.zeros_like(value)))
+    comparison = compare(small_call(filter=tiny), flushed)
+    assert comparison.ours.value is not None
+    assert comparison.ours.value.any()
+    assert not comparison.agreed
+    assert (explanation(comparison) is not None) == explained
+
+
 @pytest.mark.parametrize("outcome", [Outcome("crash", None, "SIGFPE"), Outcome("error")], ids=str)
 def test_no_decision_excuses_a_wrong_value_of_ours(
     outcome: Outcome, monkeypatch: pytest.MonkeyPatch
