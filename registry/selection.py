@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from opspec.registry import discovery
 from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
@@ -20,7 +21,7 @@ ENVIRONMENT_VARIABLE = "OPSPEC_BACKEND"
 log = logging.getLogger("opspec")
 
 _in_use: ContextVar[str | Backend | None] = ContextVar("opspec_backend", default=None)
-_chosen: dict[tuple[Demand, str | Backend | None], Backend] = {}
+_chosen: dict[tuple[Demand, Any], Backend] = {}
 discovery.on_forget(_chosen.clear)
 
 
@@ -113,13 +114,12 @@ def select(demand: Demand, backend: str | Backend | None = None) -> Backend:
     asked = backend
     if asked is None:
         asked = _in_use.get() or os.environ.get(ENVIRONMENT_VARIABLE) or None
-    try:
-        found = _chosen.get((demand, asked))
-    except TypeError:
-        found = None
+    named = asked is None or isinstance(asked, str)
+    found = _chosen.get((demand, asked)) if named else None
     if found is None:
         found = _first_choice(demand) if asked is None else _as_asked(demand, asked)
-        _chosen[demand, asked] = found
+        if named:
+            _chosen[demand, asked] = found
     if log.isEnabledFor(logging.DEBUG):
         log.debug("%s", explain(demand, backend))
     return found
