@@ -8,6 +8,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The words after ``opspec``; by default those of this process.
     """
     parser = _parser()
-    chosen = parser.parse_args(argv)
+    chosen = parser.parse_args(_joined(sys.argv[1:] if argv is None else argv))
     try:
         code: int = chosen.run(chosen)
     except KeyboardInterrupt:
@@ -49,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone; Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        print(f"opspec: {error}", file=sys.stderr)
+        return 1
     except (OpError, BackendError) as error:
         print(f"opspec: {error}", file=sys.stderr)
         return 1
@@ -56,6 +60,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"opspec: {error.args[0]}", file=sys.stderr)
         return 2
     return code
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Join ``--option -1,8`` into ``--option=-1,8``, which argparse takes for another option."""
+    joined: list[str] = []
+    for word in words:
+        if re.match(r"-\d", word) and joined and joined[-1].startswith("--"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -177,10 +192,13 @@ def _check(chosen: argparse.Namespace) -> int:
     sys.path.insert(0, os.getcwd())
     rich_console = _needed("rich.console", "cli")
     runner = _needed("opspec.conformance.runner", "conformance")
-    terminal = importlib.import_module("opspec.conformance.reports.terminal")
-    as_json = importlib.import_module("opspec.conformance.reports.as_json")
     if runner is None or rich_console is None:
         return 2
+    if chosen.json and not chosen.json.parent.is_dir():
+        print(f"opspec: there is no folder {chosen.json.parent} for --json", file=sys.stderr)
+        return 2
+    terminal = importlib.import_module("opspec.conformance.reports.terminal")
+    as_json = importlib.import_module("opspec.conformance.reports.as_json")
     console = rich_console.Console(highlight=False)
     reports = []
     for backend in chosen.backends:
@@ -222,7 +240,7 @@ def _literal(text: str) -> Any:
     for candidate in (text, f"[{text}]"):
         try:
             return json.loads(candidate)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return text
 
@@ -230,7 +248,9 @@ def _literal(text: str) -> Any:
 def _spec(text: str) -> TensorSpec:
     dtype, _, extents = text.partition(":")
     try:
-        return TensorSpec(dtype, tuple(int(extent) for extent in extents.split(",") if extent))
+        return TensorSpec(
+            dtype, tuple(int(extent) for extent in (extents.split(",") if extents else ()))
+        )
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not DTYPE:EXTENTS, such as float32:1,4,4,4,3 ({error})"

@@ -117,6 +117,12 @@ class OpDefinition:
                 f"{self.name}.infer takes {self.name}'s Attributes and the operands "
                 f"{', '.join(operand.name for operand in self.operands)}"
             )
+        for name, spec in operands.items():
+            if name != self.sizes and not isinstance(spec, TensorSpec):
+                raise TypeError(
+                    f"{self.name}.infer takes a TensorSpec for {name}; "
+                    f"given a {type(spec).__name__}"
+                )
         call = Call(attributes, operands, inferring=True)
         refuse_first_fault(self.operand_rules, call)
         return self.infer_shape(call)

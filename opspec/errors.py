@@ -31,6 +31,9 @@ __all__ = [
 ]
 
 
+_PARTS = ("op", "argument", "rule", "sentence", "given", "allowed", "hint", "name")
+
+
 class OpError(ValueError):
     """A call breaks a rule of an operation.
 
@@ -96,4 +99,7 @@ class OpMemoryError(OpError, MemoryError):
 
 
 def _rebuilt(kind: type[OpError], state: dict[str, Any]) -> OpError:
-    return kind(**state)
+    """Make the error again; what else was hung on it, such as notes, goes along."""
+    error = kind(**{part: state[part] for part in _PARTS})
+    vars(error).update({key: value for key, value in state.items() if key not in _PARTS})
+    return error

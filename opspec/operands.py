@@ -64,27 +64,28 @@ def _read_array(value: Any, backend: str | Backend | None) -> Read:
         return Read(_native(value), value.dtype, value.shape, NUMPY_ARRAY)
     if isinstance(value, np.ma.MaskedArray):
         return _unreadable("a masked array, whose mask would be lost; use its filled()")
-    if isinstance(value, (np.ndarray, np.generic)):
+    library = arrays_of_type(kind, backend)
+    of_numpy = isinstance(value, (np.ndarray, np.generic))
+    if of_numpy and library in (None, NUMPY_ARRAY):
         array = np.asarray(value)
         return Read(_native(array), array.dtype, array.shape, NUMPY_ARRAY)
-    if library := arrays_of_type(kind, backend):
+    try:
+        return _read_foreign(value, library)
+    # Foreign attributes and conversions may fail in any way; whatever it was is the reason.
+    except Exception as error:
+        return _unreadable(f"{_described(kind)} that becomes no array ({error!r:.200})")
+
+
+def _read_foreign(value: Any, library: str | None) -> Read:
+    if library is not None:
         return Read(value, value.dtype, tuple(value.shape), library)
     if hasattr(value, "__array__") and not hasattr(value, "__dlpack__"):
-        return _read_array_like(value, backend)
-    return _unreadable(f"a {kind.__module__}.{kind.__qualname__}, which no installed backend takes")
+        return _read_array(np.asarray(value), None)
+    return _unreadable(f"{_described(type(value))}, which no installed backend takes")
 
 
-def _read_array_like(value: Any, backend: str | Backend | None) -> Read:
-    try:
-        array = np.asarray(value)
-    # A foreign __array__ may fail in any way; whatever it was is the reason.
-    except Exception as error:
-        kind = type(value)
-        return _unreadable(
-            f"a {kind.__module__}.{kind.__qualname__} that becomes no array "
-            f"({type(error).__name__}: {error})"
-        )
-    return _read_array(array, backend)
+def _described(kind: type) -> str:
+    return f"a {kind.__module__}.{kind.__qualname__}"
 
 
 def _read_numbers(value: Any, dtype: str) -> Read:
@@ -94,6 +95,9 @@ def _read_numbers(value: Any, dtype: str) -> Read:
         array = np.asarray(value)
     except ValueError:
         return _unreadable("nested lists of unequal lengths")
+    # What lies in the lists may fail in any way when NumPy asks what it is.
+    except Exception as error:
+        return _unreadable(f"nested lists that become no array ({error!r:.200})")
     if array.dtype.kind not in "iuf" and array.dtype.name not in dtypes.FLOATING:
         return _unreadable(f"nested lists of {array.dtype.name}")
     with np.errstate(over="ignore"):

@@ -31,10 +31,16 @@ class TensorSpec:
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, tuple) or any(extent < UNKNOWN for extent in self.shape):
+        if not isinstance(self.dtype, str):
+            raise ValueError(f"a TensorSpec's dtype is a name; given {self.dtype!r}")
+        if not isinstance(self.shape, tuple) or not all(map(_is_extent, self.shape)):
             raise ValueError(
                 f"a TensorSpec's shape is a tuple of extents, -1 for unknown; given {self.shape!r}"
             )
+
+
+def _is_extent(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

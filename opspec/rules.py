@@ -61,6 +61,8 @@ def integers(value: object) -> Sequence[int] | None:
         return value if abs(value.stop - value.start) < INT64_MAX else None
     if not isinstance(value, (list, tuple)):
         return None
+    if set(map(type, value)) == {int}:
+        return tuple(value)
     found = [one_integer(item) for item in value]
     return None if None in found else tuple(i for i in found if i is not None)
 

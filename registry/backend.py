@@ -130,9 +130,18 @@ class Backend:
         to_numpy: Callable[[Any], Any] | None = None,
         speed: int = 10,
     ) -> None:
-        if not name or ":" in name or name != name.strip():
+        if not isinstance(name, str) or not name or ":" in name or name != name.strip():
             raise BackendContractError(
                 f"a backend's name is a word without ':' or outer spaces; given {name!r}"
+            )
+        if not isinstance(capabilities, Capabilities):
+            raise BackendContractError(
+                f"backend {name!r} declares what it can do as Capabilities; "
+                f"given a {type(capabilities).__name__}"
+            )
+        if isinstance(kernel_modules, str):
+            raise BackendContractError(
+                f"backend {name!r}: kernel_modules is a tuple of names: ({kernel_modules!r},)"
             )
         if arrays != NUMPY_ARRAY and (from_numpy is None or to_numpy is None):
             raise BackendContractError(
@@ -162,6 +171,11 @@ class Backend:
         BackendContractError
             For an unknown operation, a second kernel, or parameters that do not fit.
         """
+        if not isinstance(operation, str):
+            raise BackendContractError(
+                f"backend {self.name!r}: implements takes an operation's name, as in "
+                f'@backend.implements("Conv3DBackpropInputV2"); given {operation!r:.60}'
+            )
 
         def hand_in(kernel: K) -> K:
             self._table.add(operation, kernel)
@@ -173,8 +187,15 @@ class Backend:
         """Say why it cannot run here, or None. Asked for once, then remembered."""
         with self._lock:
             if self._unavailable is None:
-                self._unavailable = (self._ask_unavailable(),)
+                self._unavailable = (self._reason_in_words(),)
             return self._unavailable[0]
+
+    def _reason_in_words(self) -> str | None:
+        try:
+            return self._ask_unavailable()
+        # A missing driver may raise anything; it must not stop the other backends.
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
 
     def kernel(self, operation: str) -> Kernel:
         """Return the kernel for `operation`, importing the kernel modules at the first need.
@@ -184,7 +205,9 @@ class Backend:
         UnsupportedByBackend
             If it hands in none.
         """
-        kernel = self._table.get(operation) or self._imported_kernel(operation)
+        if self._kernel_modules:
+            self._import_kernels()
+        kernel = self._table.get(operation)
         if kernel is None:
             raise UnsupportedByBackend(
                 f"backend {self.name!r} hands in no kernel for {operation}; its author writes "
@@ -192,9 +215,14 @@ class Backend:
             )
         return kernel
 
-    def _imported_kernel(self, operation: str) -> Kernel | None:
+    def _import_kernels(self) -> None:
+        """Import what is pending. Of a module that fails halfway no kernel is kept."""
         with self._lock:
-            for module in self._kernel_modules:
-                importlib.import_module(module)
-            self._kernel_modules = ()
-        return self._table.get(operation)
+            while self._kernel_modules:
+                before = self._table.copied()
+                try:
+                    importlib.import_module(self._kernel_modules[0])
+                except BaseException:
+                    self._table = before
+                    raise
+                self._kernel_modules = self._kernel_modules[1:]

@@ -59,13 +59,25 @@ class KernelTable:
         self._refuse_wrong_signature(operation, kernel)
         self._kernels[operation] = kernel
 
+    def copied(self) -> "KernelTable":
+        """Return a table of the same kernels."""
+        twin = KernelTable(self._backend)
+        twin._kernels = dict(self._kernels)
+        return twin
+
     def get(self, operation: str) -> Kernel | None:
         """Return the kernel for `operation`, or None."""
         return self._kernels.get(operation)
 
     def _refuse_wrong_signature(self, operation: str, kernel: Kernel) -> None:
         expected = _PARAMETERS[operation]
-        signature = inspect.signature(kernel)
+        try:
+            signature = inspect.signature(kernel)
+        except (TypeError, ValueError) as error:
+            raise BackendContractError(
+                f"backend {self._backend!r}: the kernel for {operation} must be a function of "
+                f"({', '.join(expected)}); given {kernel!r:.60} ({error})"
+            ) from error
         required = tuple(
             name
             for name, parameter in signature.parameters.items()

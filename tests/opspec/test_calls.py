@@ -176,6 +176,20 @@ def test_an_array_like_that_fails_is_refused_with_its_reason() -> None:
         called(Broken())
 
 
+class Prickly:
+    """An object that fails whatever is asked of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("not today")
+
+
+def test_objects_that_fail_at_every_question_are_refused_in_words() -> None:
+    with pytest.raises(OpTypeError, match="not today"):
+        called(Prickly())
+    with pytest.raises(OpTypeError, match="the file is gone"):
+        called([Broken()])
+
+
 class Foreign(Proxy):
     """An array of a library that no backend computes on."""
 

@@ -75,6 +75,48 @@ def test_infer_gives_dtype_and_shape(capsys: pytest.CaptureFixture[str]) -> None
     assert printed(capsys, *words, "--input-sizes", "1,6,-1,-1,-1") == "bfloat16 [1, 6, -1, 5, 2]\n"
 
 
+def test_an_unknown_batch_may_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["infer", "conv3d_transpose", "--strides", "2", "--input", "float32:2,4,4,4,3"]
+    words += ["--filters", "float32:3,3,3,5,3", "--output-shape", "-1,8,8,8,-1"]
+    assert printed(capsys, *words) == "float32 [2, 8, 8, 8, 5]\n"
+
+
+@pytest.mark.parametrize("extents", ["1,,4", "1,4,", ","])
+def test_a_missing_extent_is_not_passed_over(extents: str) -> None:
+    words = ["infer", "conv3d_transpose", "--strides", "2", "--output-shape", "1"]
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--input", f"float32:{extents}", "--filters", "float32:1"])
+    assert caught.value.code == 2
+
+
+def test_a_folder_that_is_not_there_is_said_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "numpy", "--json", str(tmp_path / "none" / "x.json")]) == 2
+    captured = capsys.readouterr()
+    assert "there is no folder" in captured.err
+    assert captured.out == ""
+
+
+def test_brackets_without_end_are_a_word_that_a_rule_refuses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    operands = ["--input", "float32:1", "--filters", "float32:1", "--output-shape", "1"]
+    assert main(["infer", "conv3d_transpose", "--strides", "[" * 100_000, *operands]) == 1
+    assert "strides.are_integers" in capsys.readouterr().err
+
+
+def test_without_rich_the_whole_of_it_the_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['rich'] = sys.modules['rich.console'] = None\n"
+        "from opspec.cli import main; sys.exit(main(['check', 'numpy']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'opspec[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_spec_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["infer", "conv3d_transpose", "--strides", "2", "--output-shape", "1,1,1,1,1"]
     with pytest.raises(SystemExit) as caught:

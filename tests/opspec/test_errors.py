@@ -61,6 +61,13 @@ def test_errors_survive_copying_and_pickling(again: Any) -> None:
         assert vars(twin) == vars(error)
 
 
+def test_errors_keep_their_notes() -> None:
+    error = fault(strides=0)
+    error.add_note("in layer 3")
+    assert pickle.loads(pickle.dumps(error)).__notes__ == ["in layer 3"]
+    assert error.named("up1").name == "up1"
+
+
 def test_lists_tuples_and_ranges_are_shown_alike() -> None:
     assert fault(strides=(2, 0, 2)).given == fault(strides=[2, 0, 2]).given == "[2, 0, 2]"
     assert fault(output_shape=range(4)).given == "4: [0, 1, 2, 3]"

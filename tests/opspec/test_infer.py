@@ -97,13 +97,24 @@ def test_sizes_beyond_64_bits_of_bytes_are_an_error_here_too() -> None:
 
 
 def test_specs_have_extents() -> None:
-    for shape in ((1, -2), [1, 2]):
+    shape: Any
+    for shape in ((1, -2), [1, 2], (1.5,), (True,), ("1",), (None,)):
         with pytest.raises(ValueError, match="extents"):
-            TensorSpec("float32", shape)  # type: ignore[arg-type]  # that is the test
+            TensorSpec("float32", shape)
+    dtype: Any = np.dtype("float32")
+    with pytest.raises(ValueError, match="dtype is a name"):
+        TensorSpec(dtype, (1,))
 
 
 def test_other_operands_than_the_operations_own_are_refused() -> None:
     attributes = Conv3DTranspose.Attributes(strides=1)
+    with pytest.raises(TypeError, match="a TensorSpec for filters; given a ndarray"):
+        Conv3DTranspose.infer(
+            attributes,
+            input=TensorSpec("float32", (1,)),
+            filters=np.ones(1),
+            output_shape=[1],
+        )
     with pytest.raises(TypeError, match="input, filters, output_shape"):
         Conv3DTranspose.infer(attributes, input=TensorSpec("float32", (1,)))
     with pytest.raises(TypeError, match="Conv3DBackpropInputV2's Attributes"):

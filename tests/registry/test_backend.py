@@ -140,6 +140,62 @@ def test_kernel_modules_are_imported_at_the_first_need(
     assert lazy_backend.backend.kernel(OPERATION).__module__ == "lazy_kernels"
 
 
+HALF = """
+from lazy_half_backend import backend
+
+@backend.implements("Conv3DBackpropInputV2")
+def kernel(geometry, filter, out_backprop):
+    return None
+
+raise OSError("no driver")
+"""
+
+
+def test_of_a_kernel_module_that_fails_halfway_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = LAZY.replace("lazy_kernels", "lazy_half_kernels")
+    (tmp_path / "lazy_half_backend.py").write_text(text, "utf-8")
+    (tmp_path / "lazy_half_kernels.py").write_text(HALF, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import lazy_half_backend  # type: ignore[import-not-found]  # written by this test
+
+    for _ in range(3):
+        with pytest.raises(OSError, match="no driver"):
+            lazy_half_backend.backend.kernel(OPERATION)
+
+
+def test_a_question_whether_it_can_run_that_fails_is_a_no_with_its_reason() -> None:
+    def unavailable() -> str:
+        raise OSError("libcuda.so.1 is missing")
+
+    assert made(unavailable=unavailable).unavailable_reason() == "OSError: libcuda.so.1 is missing"
+
+
+def test_implements_without_an_operation_is_refused() -> None:
+    with pytest.raises(BackendContractError, match="takes an operation's name"):
+        made().implements(right)  # type: ignore[arg-type]  # that is the test
+
+
+@pytest.mark.parametrize("kernel", [5, max])
+def test_a_kernel_that_is_no_function_of_ours_is_refused(kernel: Any) -> None:
+    with pytest.raises(BackendContractError, match="must be a function of"):
+        made().implements(OPERATION)(kernel)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": 5}, "a backend's name"),
+        ({"capabilities": None}, "as Capabilities"),
+        ({"kernel_modules": "json"}, "a tuple of names"),
+    ],
+)
+def test_a_backend_of_wrong_parts_is_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(BackendContractError, match=words):
+        made(**given)
+
+
 def test_a_kernel_that_is_not_there_is_an_error_that_says_how_to_hand_it_in() -> None:
     with pytest.raises(UnsupportedByBackend, match=r'@backend.implements\("Conv3DBackpropInputV2"'):
         made().kernel(OPERATION)

@@ -233,6 +233,28 @@ def test_arrays_go_to_the_backend_that_computes_on_them(installed: dict[str, Bac
     assert isinstance(mixed, Boxed)
 
 
+class Volume(np.ndarray[Any, Any]):
+    """A subclass of NumPy's array that has a backend of its own."""
+
+
+def test_a_subclass_goes_to_the_backend_that_names_it(installed: dict[str, Backend]) -> None:
+    kind = f"{Volume.__module__}.{Volume.__qualname__}"
+    seen: list[Any] = []
+    volumes = Backend("volumes", kind, FLOAT32, from_numpy=np.asarray, to_numpy=np.asarray)
+
+    @volumes.implements(OPERATION)
+    def kernel(geometry: ConvGeometry, filter: Any, out_backprop: Any) -> Any:
+        seen.append(type(out_backprop))
+        return out_backprop.copy()
+
+    assert answer(input=ONE.view(Volume)) == 7
+    installed["volumes"] = volumes
+    discovery.forget()
+    result: Any = opspec.nn.conv3d_transpose(ONE.view(Volume), ONE.view(Volume), [1] * 5, 1)
+    assert seen == [Volume]
+    assert type(result) is Volume
+
+
 def test_numpy_arrays_are_converted_both_ways_for_a_named_backend(
     installed: dict[str, Backend],
 ) -> None:
