@@ -101,8 +101,23 @@ def _read_numbers(value: Any, dtype: str) -> Read:
     if array.dtype.kind not in "iuf" and array.dtype.name not in dtypes.FLOATING:
         return _unreadable(f"nested lists of {array.dtype.name}")
     with np.errstate(over="ignore"):
+        if dtype == "bfloat16" and array.dtype.kind in "iuf":
+            array = _to_odd_float32(array.astype(np.float64))
         array = array.astype(dtypes.numpy_dtype(dtype))
     return Read(array, array.dtype, array.shape, None)
+
+
+def _to_odd_float32(wide: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Round to float32 so that rounding on to bfloat16 is as if it were done once.
+
+    ml_dtypes before 0.7 goes from float64 to bfloat16 through float32 and rounds twice. Cut towards
+    zero with the last bit set wherever anything was cut, the second rounding sees which side it is.
+    """
+    single = wide.astype(np.float32)
+    back = single.astype(np.float64)
+    bits = single.view(np.uint32) - (np.abs(back) > np.abs(wide))
+    odd: np.ndarray[Any, Any] = (bits | (back != wide)).astype(np.uint32).view(np.float32)
+    return odd
 
 
 def _unreadable(given: str) -> Read:

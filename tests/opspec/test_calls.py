@@ -213,6 +213,30 @@ def test_lists_take_the_dtype_of_the_array_beside_them(dtype: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("number", "rounded"),
+    [
+        (1 + 2**-8 + 2**-40, 1.0078125),
+        (1 + 2**-8, 1.0),
+        (1 + 2**-8 - 2**-40, 1.0),
+        (-(1 + 2**-8 + 2**-40), -1.0078125),
+        (1 + 3 * 2**-8, 1.015625),
+        (3, 3.0),
+        (1.5 * 2**-134, 2.0**-133),
+        (2**-140, 0.0),
+        (1e39, float("inf")),
+        (-1e39, float("-inf")),
+        (0.0, 0.0),
+        (float("inf"), float("inf")),
+        (float("nan"), float("nan")),
+    ],
+)
+def test_numbers_in_lists_are_rounded_once_to_bfloat16(number: float, rounded: float) -> None:
+    one = np.ones((1, 1, 1, 1, 1), ml_dtypes.bfloat16)
+    found = opspec.nn.conv3d_transpose([[[[[number]]]]], one, [1, 1, 1, 1, 1], 1)
+    np.testing.assert_array_equal(found.astype(np.float64).ravel(), [rounded])
+
+
 def test_lists_alone_are_float32() -> None:
     found = called(DATA.tolist(), FILTERS.tolist())
     assert found.dtype == np.float32
