@@ -1,4 +1,4 @@
-"""Every code block of the README and of the documentation runs, and prints what it says."""
+"""Every code block of the README runs and prints what it says; the documentation's Python too."""
 
 import contextlib
 import io
@@ -76,3 +76,11 @@ def test_the_backend_of_the_documentation_passes_all_that_it_declares() -> None:
     report = check(backend)
     assert report.ok, report.objections
     assert report.executed > 20
+
+
+def test_the_run_from_python_of_the_documentation_passes() -> None:
+    (code,) = blocks((ROOT / "docs" / "conformance.md").read_text("utf-8"), "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "conformance.md", "exec"), {})
+    assert printed.getvalue() == "True 3\n"
