@@ -13,11 +13,11 @@ from opspec.conformance import oracle
 from opspec.conformance.agreement_calls import GeneratedCall
 from opspec.conformance.agreement_faults import NAMES
 from opspec.conformance.generate.tensorflow_child import Outcome
+from opspec.conformance.tolerance import LARGEST_RHO, UNIT_ROUNDOFF
 from opspec.dtypes import numpy_dtype
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-LIMIT = 8.0
 CPU_RESTRICTIONS = (
     "only supports NDHWC on the CPU",
     "CPU implementation does not yet support dilation rates larger than 1",
@@ -66,15 +66,17 @@ class Reference:
         errors = np.abs(wide - self.sums, where=finite, out=np.zeros_like(wide))
         if self.exact:
             return "" if not errors.any() else "other bits where sums are exact"
-        unit, least = _precision(self.dtype)
+        unit = UNIT_ROUNDOFF[self.dtype.name]
         # Below the normal numbers rounding is not relative any more.
-        allowed = LIMIT * unit * np.where(finite, self.magnitudes, 0.0) + least
+        least = _least_above_zero(self.dtype)
+        allowed = LARGEST_RHO * unit * np.where(finite, self.magnitudes, 0.0) + least
         if (errors <= allowed).all():
             return ""
         excess = np.nan_to_num(errors - allowed, nan=np.inf)
         at = tuple(int(index) for index in np.unravel_index(excess.argmax(), excess.shape))
         return (
-            f"{wide[at]:.9g} instead of {self.sums[at]:.9g} at {list(at)}, beyond rho = {LIMIT:g}"
+            f"{wide[at]:.9g} instead of {self.sums[at]:.9g} at {list(at)}, "
+            f"beyond rho = {LARGEST_RHO:g}"
         )
 
 
@@ -181,14 +183,13 @@ def reference_of(call: GeneratedCall) -> Reference:
     with np.errstate(all="ignore"):
         sums, magnitudes = oracle.direct_sum(**problem)
     whole = all(np.array_equal(array, np.rint(array)) for array in (filter, data))
-    exact = whole and magnitudes.max(initial=0) <= 1 / _precision(filter.dtype)[0]
+    exact = whole and magnitudes.max(initial=0) <= 1 / UNIT_ROUNDOFF[filter.dtype.name]
     return Reference(sums, magnitudes, filter.dtype, exact)
 
 
-def _precision(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Return the unit roundoff and the least number above 0."""
+def _least_above_zero(dtype: np.dtype[Any]) -> float:
     found = ml_dtypes.finfo(dtype.name)  # type: ignore[no-untyped-call]  # it has no types
-    return float(found.eps) / 2, float(found.smallest_subnormal)
+    return float(found.smallest_subnormal)
 
 
 def _operands(*operands: Any) -> tuple[Array, ...]:

@@ -25,12 +25,11 @@ from safetensors import safe_open
 import opspec
 from opspec.cli import main as opspec_command
 from opspec.conformance.oracle import direct_sum
+from opspec.conformance.tolerance import LARGEST_RHO, rhos
 from opspec.registry import discovery
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-UNIT_ROUNDOFF = 2.0**-24
-LIMIT = 8
 STRIDES = [1, 2, 2, 2, 1]
 
 console = Console(highlight=False)
@@ -116,11 +115,11 @@ def show_layers() -> list[str]:
     table = Table(title_justify="left", caption_justify="left", caption_style="")
     for title in ("input", "result", "computed by"):
         table.add_column(title)
-    for title in (f"error (limit {LIMIT})", "best time"):
+    for title in (f"error (limit {LARGEST_RHO:g})", "best time"):
         table.add_column(title, justify="right")
     for layer in layers:
         magnitude = layer.magnitude()
-        theirs = error_in_bounds(layer.tf_float32, layer.tf_float64, magnitude)
+        theirs = float(rhos(layer.tf_float32, layer.tf_float64, magnitude).max())
         shapes = [shape_in_words(layer.input.shape), shape_in_words(layer.tf_float64.shape)]
         table.add_row(*shapes, "TensorFlow", f"{theirs:.2f}", "")
         for name in available:
@@ -169,22 +168,13 @@ def who_can_run(layer: Layer) -> list[str]:
 def measured(layer: Layer, backend: str, magnitude: Array) -> tuple[str, str]:
     """Return a layer's error and best time on a backend, as the table shows them."""
     result = layer.transposed(backend)
-    error = error_in_bounds(result, layer.tf_float64, magnitude)
-    if not error <= LIMIT:
+    error = float(rhos(result, layer.tf_float64, magnitude).max())
+    if not error <= LARGEST_RHO:
         raise RuntimeError(f"{backend} is wrong by {error:.3g} bounds on {layer.name}")
     if result.tobytes() != layer.backpropagated(backend).tobytes():
         raise RuntimeError(f"{backend} gives other bits through raw_ops on {layer.name}")
     seconds = best_time(lambda: layer.transposed(backend), repeats=15)
     return f"{error:.2f}", f"{seconds * 1e3:.2f} ms"
-
-
-def error_in_bounds(result: Array, reference: Array, magnitude: Array) -> float:
-    """Return the largest error, in units of what one rounding of the absolute sum may do."""
-    error = np.abs(result.astype(np.float64) - reference)
-    # Where nothing is summed there is nothing to round, and any error at all is infinite.
-    unbounded = np.where(error == 0, 0, np.inf)
-    bound = UNIT_ROUNDOFF * magnitude
-    return float(np.divide(error, bound, out=unbounded, where=bound > 0).max())
 
 
 def best_time(call: Callable[[], object], repeats: int) -> float:
