@@ -21,7 +21,7 @@ from opspec.conformance.tolerance import (
     require_exact,
     require_same_form,
 )
-from opspec.dtypes import FLOATING
+from opspec.dtypes import FLOATING, numpy_dtype
 from opspec.errors import OpError
 from opspec.explanation import explain, public_function
 from opspec.geometry import DATA_FORMATS
@@ -32,6 +32,7 @@ from opspec.registry import (
     UnsupportedByBackend,
     discovery,
 )
+from opspec.registry.backend import NUMPY_ARRAY
 from opspec.rule import TensorSpec
 
 
@@ -188,11 +189,25 @@ def _judge_undeclared(
 
 def _require_right(golden: Golden, case: Case, backend: Backend, demand: Demand) -> None:
     """Raise unless the result is right and the operands are as they were."""
+    expected = golden.expected(case)
+    _require_right_once(golden, case, backend, demand, None)
+    if backend.takes_out(demand.operation) and demand.arrays == backend.arrays == NUMPY_ARRAY:
+        # A kernel that adds to what it finds, or leaves something out, shows it.
+        garbage = np.full(expected.shape, np.nan, numpy_dtype(demand.dtype))
+        try:
+            _require_right_once(golden, case, backend, demand, garbage)
+        except MismatchError as error:
+            raise MismatchError(f"with out=: {error}") from None
+
+
+def _require_right_once(
+    golden: Golden, case: Case, backend: Backend, demand: Demand, out: Any
+) -> None:
     function = public_function(ops.get(golden.file.operation))
     arguments, untouched = golden.arguments(case), golden.arguments(case)
     # Infinities and NaN are among the cases; a backend need not silence NumPy about them.
     with np.errstate(all="ignore"):
-        result = function(**arguments, backend=backend)
+        result = function(**arguments, backend=backend, out=out)
     expected = golden.expected(case)
     require_same_form(result, demand.dtype, expected.shape)
     for name, value in arguments.items():

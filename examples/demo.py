@@ -26,7 +26,7 @@ import opspec
 from opspec.cli import main as opspec_command
 from opspec.conformance.oracle import direct_sum
 from opspec.conformance.tolerance import LARGEST_RHO, rhos
-from opspec.registry import discovery
+from opspec.registry import Piece, discovery
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -150,7 +150,7 @@ def read_layers() -> list[Layer]:
 
 
 def who_can_run(layer: Layer) -> list[str]:
-    """Print which backend takes the layer and why each other one does not."""
+    """Print which backend takes the layer and why each other one does not; warm those that do."""
     call = (layer.input, layer.filters, layer.output_shape, 2)
     available = []
     for name in discovery.names():
@@ -158,11 +158,18 @@ def who_can_run(layer: Layer) -> list[str]:
         if refusal is None:
             available.append(name)
             console.print(f"[bold]{name}[/] [green]runs[/]")
+            if (warmth := opspec.warmup(name, progress=show_piece)).pieces:
+                console.print(escape(str(warmth)), style="dim")
         else:
             console.print(f"[bold]{name}[/] [yellow]does not run:[/] {escape(refusal)}")
     chosen = opspec.explain("conv3d_transpose", *call).chosen
     console.print(f"Where the caller names no backend, [bold]{chosen}[/] takes this call.\n")
     return available
+
+
+def show_piece(piece: Piece) -> None:
+    """Print what a backend has just compiled."""
+    console.print(f"  {escape(piece.name)} compiled in {piece.seconds:.1f} s", style="dim")
 
 
 def measured(layer: Layer, backend: str, magnitude: Array) -> tuple[str, str]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from opspec import compat, errors, nn, ops, raw_ops
     from opspec.explanation import explain
     from opspec.registry.selection import use_backend
+    from opspec.registry.warming import warmup
     from opspec.rule import TensorSpec
+    from opspec.threads import thread_limit
 
 __version__ = "0.1.0"
 
@@ -26,14 +28,18 @@ __all__ = [
     "nn",
     "ops",
     "raw_ops",
+    "thread_limit",
     "use_backend",
+    "warmup",
 ]
 
 # Loaded at the first use: building the attributes models takes longer than importing NumPy.
 _HOMES = {
     "TensorSpec": "opspec.rule",
     "explain": "opspec.explanation",
+    "thread_limit": "opspec.threads",
     "use_backend": "opspec.registry.selection",
+    "warmup": "opspec.registry.warming",
 }
 
 

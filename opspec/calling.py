@@ -15,8 +15,9 @@ from opspec.definition import OpDefinition
 from opspec.errors import OpError
 from opspec.geometry import ConvGeometry
 from opspec.operands import Read, read_all
+from opspec.out import Offer, filled, refuse_unusable
 from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
-from opspec.registry.selection import Explanation, explain, select
+from opspec.registry.selection import Choices, Explanation, explain
 from opspec.rule import Call, Fault, refuse_first_fault
 from opspec.rules import integers, shown
 
@@ -25,10 +26,10 @@ _EXACT_INTEGERS = frozenset({int, np.int32, np.int64})
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A validated problem: its geometry and what it needs of a backend."""
+    """A validated problem: its geometry and who computes it."""
 
     geometry: ConvGeometry
-    demand: Demand
+    choices: Choices
 
 
 class Prepared(NamedTuple):
@@ -71,6 +72,7 @@ def prepare(
     sizes: Any,
     name: object = None,
     backend: str | Backend | None = None,
+    out: Any = None,
 ) -> Prepared:
     """Validate a call and find its kernel.
 
@@ -88,6 +90,8 @@ def prepare(
         The caller's name for the operation.
     backend
         The backend that the call names.
+    out
+        The array that the caller wants the result in.
 
     Raises
     ------
@@ -98,13 +102,21 @@ def prepare(
     """
     reads = read_all(operands, backend)
     plan = _plan_of(definition, attributes, reads, sizes, name)
-    chosen = select(plan.demand, backend)
-    kernel = chosen.kernel(plan.demand.operation)
-    if plan.demand.arrays == chosen.arrays == NUMPY_ARRAY:
+    demand = plan.choices.demand
+    if out is not None:
+        refuse_unusable(
+            definition.name, _offer(out, definition, plan, operands, reads, sizes), name
+        )
+    chosen = plan.choices.select(backend)
+    kernel = chosen.kernel(demand.operation)
+    finish: Callable[[Any], Any] = _unchanged
+    if demand.arrays == chosen.arrays == NUMPY_ARRAY:
         arrays = tuple([read.array for read in reads])
-        return Prepared(kernel, plan.geometry, arrays, _unchanged, definition, name)
-    arrays = tuple(_taken(read, chosen) for read in reads)
-    finish = chosen.to_numpy if plan.demand.arrays == NUMPY_ARRAY else _unchanged
+    else:
+        arrays = tuple(_taken(read, chosen) for read in reads)
+        finish = chosen.to_numpy if demand.arrays == NUMPY_ARRAY else _unchanged
+    if out is not None:
+        kernel, finish = filled(out, kernel, finish, chosen, demand)
     return Prepared(kernel, plan.geometry, arrays, finish, definition, name)
 
 
@@ -118,7 +130,8 @@ def explain_call(
 ) -> Explanation:
     """Say which backend would run a call, and why each other one would not. See `prepare`."""
     reads = read_all(operands, backend)
-    return explain(_plan_of(definition, attributes, reads, sizes, name).demand, backend)
+    plan = _plan_of(definition, attributes, reads, sizes, name)
+    return explain(plan.choices.demand, backend)
 
 
 class _InexactError(Exception):
@@ -186,11 +199,31 @@ def _plan(
         dilated=geometry.dilated,
         empty=geometry.empty,
         arrays=library,
+        multiply_adds=geometry.multiply_adds,
     )
-    return Plan(geometry, demand)
+    return Plan(geometry, Choices(demand))
 
 
 _remembered_plan = lru_cache(maxsize=4096)(_plan)
+
+
+def _offer(
+    out: Any,
+    definition: OpDefinition,
+    plan: Plan,
+    operands: tuple[Any, ...],
+    reads: tuple[Read, ...],
+    sizes: Any,
+) -> Offer:
+    """Return what the rules of `out` look at. A list's numbers were copied when it was read."""
+    held: list[tuple[str, Any]] = []
+    for operand, given, read in zip(definition.kernel_operands, operands, reads, strict=True):
+        held.append((operand, read.array))
+        if given is not read.array:
+            held.append((operand, given))
+    if isinstance(sizes, np.ndarray):
+        held.append((definition.sizes, sizes))
+    return Offer(out, plan.choices.demand.arrays, plan.geometry, held)
 
 
 def _taken(read: Read, backend: Backend) -> Any:

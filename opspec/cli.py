@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import opspec
-from opspec import ops, pages
+from opspec import ops, pages, warmup_command
 from opspec.definition import OpDefinition
 from opspec.errors import BackendError, OpError
 from opspec.rule import TensorSpec
@@ -28,6 +28,7 @@ examples:
       --filters float32:3,3,3,2,3 --output-shape 1,-1,8,8,2
   opspec check numpy
   opspec check my_package:backend -k dilated
+  opspec warmup numba --dtype float32 --dtype float16
 """
 
 
@@ -96,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_infer(commands)
     _add_check(commands)
     _add_golden(commands)
+    warmup_command.add_to(commands)
     return parser
 
 

@@ -10,6 +10,7 @@ of the large side:
 """
 
 from dataclasses import dataclass
+from math import prod
 
 PADDINGS = ("SAME", "VALID")
 DATA_FORMATS = ("NDHWC", "NCDHW")
@@ -143,6 +144,12 @@ class ConvGeometry:
     def empty(self) -> bool:
         """Whether an operand or the result has no element."""
         return 0 in (*self.input_shape, *self.output_shape, *self.filter_shape)
+
+    @property
+    def multiply_adds(self) -> int:
+        """How many products are added up, those of taps that land outside included."""
+        positions = self.batch * prod(w.output for w in self.windows)
+        return positions * prod(self.filter_shape)
 
     def _arranged(self, channels: int, spatial: tuple[int, ...]) -> tuple[int, ...]:
         if channel_axis(self.data_format) == 1:

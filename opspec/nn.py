@@ -32,6 +32,7 @@ def conv3d_transpose(
     dilations: Steps = ...,
     name: str | None = ...,
     *,
+    out: npt.NDArray[Scalar] | None = ...,
     backend: str | Backend | None = ...,
 ) -> npt.NDArray[Scalar]: ...
 @overload
@@ -45,6 +46,7 @@ def conv3d_transpose(
     dilations: Steps = ...,
     name: str | None = ...,
     *,
+    out: npt.NDArray[Scalar] | None = ...,
     backend: str | Backend | None = ...,
 ) -> npt.NDArray[Scalar]: ...
 @overload
@@ -58,6 +60,7 @@ def conv3d_transpose(
     dilations: Steps = ...,
     name: str | None = ...,
     *,
+    out: npt.NDArray[np.float32] | None = ...,
     backend: str | Backend | None = ...,
 ) -> npt.NDArray[np.float32]: ...
 @overload
@@ -71,6 +74,7 @@ def conv3d_transpose(
     dilations: Steps = ...,
     name: str | None = ...,
     *,
+    out: Array | None = ...,
     backend: str | Backend | None = ...,
 ) -> Array: ...
 def conv3d_transpose(
@@ -83,6 +87,7 @@ def conv3d_transpose(
     dilations: Any = None,
     name: str | None = None,
     *,
+    out: Any = None,
     backend: str | Backend | None = None,
 ) -> Any:
     """Transpose of a 3-D convolution, exactly as `tf.nn.conv3d_transpose`.
@@ -110,6 +115,10 @@ def conv3d_transpose(
         Step between filter taps, in positions, spelled like `strides`.
     name
         Put into error messages.
+    out
+        Array that the result is written into and that is returned: of the operands' library, with
+        the result's shape and dtype, C-contiguous, sharing no memory with an operand. By default a
+        fresh one.
     backend
         Which backend computes: a name, ``module:attribute``, or a `Backend`. By default
         `opspec.use_backend`, then OPSPEC_BACKEND, then the arrays decide.
@@ -117,8 +126,8 @@ def conv3d_transpose(
     Returns
     -------
     array
-        Fresh and contiguous, of shape `output_shape` and the dtype of `input`, in the caller's
-        array library.
+        `out` if given, else a fresh and contiguous one of the caller's library; of shape
+        `output_shape` and the dtype of `input`.
 
     Raises
     ------
@@ -148,6 +157,7 @@ def conv3d_transpose(
         output_shape,
         name,
         backend,
+        out,
     )
     try:
         result = call.kernel(call.geometry, *call.operands)

@@ -1,4 +1,4 @@
-"""What a definition says about itself, as text. Nothing here is known that is not in one."""
+"""What a definition says about itself, as text, and the rules of every call beside it."""
 
 import json
 import textwrap
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from opspec import ops
 from opspec.definition import OpDefinition, Operand
+from opspec.out import out_rules
 from opspec.registry import Backend, BackendUnavailable, discovery
 
 WIDTH = 80
@@ -79,6 +80,10 @@ def _page_lines(definition: OpDefinition) -> Iterator[str]:
     yield ""
     yield "rules, in the order in which they are checked"
     for number, rule in enumerate(definition.rules, 1):
+        yield from _entry(f"{number:2}. {rule.id}", f"{rule.sentence} [{rule.source}]")
+    yield ""
+    yield "rules of the call's argument out, checked after those"
+    for number, rule in enumerate(out_rules(definition.name), 1):
         yield from _entry(f"{number:2}. {rule.id}", f"{rule.sentence} [{rule.source}]")
     yield ""
     yield "sources"

@@ -27,6 +27,7 @@ def Conv3DBackpropInputV2(
     data_format: str = ...,
     dilations: FiveSteps = ...,
     name: str | None = ...,
+    out: npt.NDArray[Scalar] | None = ...,
     backend: str | Backend | None = ...,
 ) -> npt.NDArray[Scalar]: ...
 @overload
@@ -40,6 +41,7 @@ def Conv3DBackpropInputV2(
     data_format: str = ...,
     dilations: FiveSteps = ...,
     name: str | None = ...,
+    out: npt.NDArray[Scalar] | None = ...,
     backend: str | Backend | None = ...,
 ) -> npt.NDArray[Scalar]: ...
 @overload
@@ -53,6 +55,7 @@ def Conv3DBackpropInputV2(
     data_format: str = ...,
     dilations: FiveSteps = ...,
     name: str | None = ...,
+    out: Array | None = ...,
     backend: str | Backend | None = ...,
 ) -> Array: ...
 def Conv3DBackpropInputV2(
@@ -65,6 +68,7 @@ def Conv3DBackpropInputV2(
     data_format: Any = "NDHWC",
     dilations: Any = (1, 1, 1, 1, 1),
     name: str | None = None,
+    out: Any = None,
     backend: str | Backend | None = None,
 ) -> Any:
     """Gradient of a 3-D convolution by its input, exactly as in `tf.raw_ops`.
@@ -91,6 +95,10 @@ def Conv3DBackpropInputV2(
         and channels.
     name
         Put into error messages.
+    out
+        Array that the result is written into and that is returned: of the operands' library, with
+        the result's shape and dtype, C-contiguous, sharing no memory with an operand. By default a
+        fresh one.
     backend
         Which backend computes: a name, ``module:attribute``, or a `Backend`. By default
         `opspec.use_backend`, then OPSPEC_BACKEND, then the arrays decide.
@@ -98,8 +106,8 @@ def Conv3DBackpropInputV2(
     Returns
     -------
     array
-        Fresh and contiguous, of shape `input_sizes` and the dtype of `filter`, in the caller's
-        array library.
+        `out` if given, else a fresh and contiguous one of the caller's library; of shape
+        `input_sizes` and the dtype of `filter`.
 
     Raises
     ------
@@ -133,6 +141,7 @@ def Conv3DBackpropInputV2(
         input_sizes,
         name,
         backend,
+        out,
     )
     try:
         result = call.kernel(call.geometry, *call.operands)

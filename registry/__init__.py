@@ -4,6 +4,7 @@ A leaf: it needs the standard library only and knows neither operations nor arra
 """
 
 from opspec.registry.backend import Backend, Capabilities, Demand
+from opspec.registry.cost import Cost
 from opspec.registry.errors import (
     BackendContractError,
     BackendError,
@@ -11,6 +12,7 @@ from opspec.registry.errors import (
     UnsupportedByBackend,
 )
 from opspec.registry.selection import Candidate, Explanation, use_backend
+from opspec.registry.warming import Piece, Warmth, warmup
 
 __all__ = [
     "Backend",
@@ -19,8 +21,12 @@ __all__ = [
     "BackendUnavailable",
     "Candidate",
     "Capabilities",
+    "Cost",
     "Demand",
     "Explanation",
+    "Piece",
     "UnsupportedByBackend",
+    "Warmth",
     "use_backend",
+    "warmup",
 ]

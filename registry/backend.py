@@ -2,16 +2,21 @@
 
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from opspec.registry.cost import Cost
 from opspec.registry.errors import BackendContractError, UnsupportedByBackend
 from opspec.registry.table import Kernel, KernelTable
 
 K = TypeVar("K", bound=Kernel)
 
 NUMPY_ARRAY = "numpy.ndarray"
+
+# Of a backend that declares none. Somebody who installs a backend wants it before NumPy's, whose
+# calls are declared to cost more in every respect.
+DEFAULT_COST = Cost(start=0, call=20e-6, per_multiply_add=3e-11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Demand:
         Whether any operand or the result has no element.
     arrays
         The qualified name of the caller's array type, such as ``"numpy.ndarray"``.
+    multiply_adds
+        How many products the call adds up, those of taps that land outside included.
     """
 
     operation: str
@@ -38,6 +45,7 @@ class Demand:
     dilated: bool
     empty: bool
     arrays: str
+    multiply_adds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +91,10 @@ def _always_available() -> None:
     return None
 
 
+def _nowhere() -> None:
+    return None
+
+
 def _unchanged(array: Any) -> Any:
     return array
 
@@ -108,14 +120,19 @@ class Backend:
     from_numpy, to_numpy
         How the backend's arrays are made from NumPy arrays and turned back. Needed when `arrays` is
         not NumPy's.
-    speed
-        Rank among the backends for the same arrays: the highest that declares a call takes it. The
-        built-in NumPy backend has 0, the Numba backend 100.
+    cost
+        What its calls cost. Among the backends for the same arrays that declare a call, the one
+        that is expected to take the least time runs. By default a little less than NumPy's.
+    warm
+        Called with a dtype and a data format by `opspec.warmup`: compiles one piece after another
+        and yields the name of each when it is done. None if there is nothing to do in advance.
+    cached_in
+        Called after warming: where what was compiled lies for the next process, or None.
 
     Raises
     ------
     BackendContractError
-        For an unusable name, or missing conversions.
+        For an unusable name, missing conversions, or parts of the wrong type.
     """
 
     def __init__(
@@ -128,21 +145,12 @@ class Backend:
         unavailable: Callable[[], str | None] = _always_available,
         from_numpy: Callable[[Any], Any] | None = None,
         to_numpy: Callable[[Any], Any] | None = None,
-        speed: int = 10,
+        cost: Cost = DEFAULT_COST,
+        warm: Callable[[str, str], Iterator[str]] | None = None,
+        cached_in: Callable[[], object] = _nowhere,
     ) -> None:
-        if not isinstance(name, str) or not name or ":" in name or name != name.strip():
-            raise BackendContractError(
-                f"a backend's name is a word without ':' or outer spaces; given {name!r}"
-            )
-        if not isinstance(capabilities, Capabilities):
-            raise BackendContractError(
-                f"backend {name!r} declares what it can do as Capabilities; "
-                f"given a {type(capabilities).__name__}"
-            )
-        if isinstance(kernel_modules, str):
-            raise BackendContractError(
-                f"backend {name!r}: kernel_modules is a tuple of names: ({kernel_modules!r},)"
-            )
+        _refuse_unusable_name(name)
+        _refuse_wrong_parts(name, capabilities, kernel_modules, cost, warm)
         if arrays != NUMPY_ARRAY and (from_numpy is None or to_numpy is None):
             raise BackendContractError(
                 f"backend {name!r} computes on {arrays}, so it must say how to convert: "
@@ -151,12 +159,15 @@ class Backend:
         self.name = name
         self.arrays = arrays
         self.capabilities = capabilities
-        self.speed = speed
+        self.cost = cost
+        self.warm = warm
+        self.cached_in = cached_in
         self.from_numpy = from_numpy or _unchanged
         self.to_numpy = to_numpy or _unchanged
         self._kernel_modules = kernel_modules
         self._ask_unavailable = unavailable
         self._unavailable: tuple[str | None] | None = None
+        self._started: set[tuple[str, str]] = set()
         self._table = KernelTable(name)
         self._lock = threading.RLock()
 
@@ -215,6 +226,22 @@ class Backend:
             )
         return kernel
 
+    def takes_out(self, operation: str) -> bool:
+        """Whether the kernel for `operation` can write its result into an array that it is given.
+
+        To be asked once `kernel` has returned it.
+        """
+        return self._table.takes_out(operation)
+
+    def expected_seconds(self, demand: Demand, *, started: bool = False) -> float:
+        """Return what a call is expected to cost, or would if the start was paid already."""
+        started = started or (demand.dtype, demand.data_format) in self._started
+        return self.cost.expected(demand.multiply_adds, started=started)
+
+    def count_as_started(self, dtype: str, data_format: str) -> None:
+        """From now on expect calls of this dtype and data format to cost no start."""
+        self._started.add((dtype, data_format))
+
     def _import_kernels(self) -> None:
         """Import what is pending. Of a module that fails halfway no kernel is kept."""
         with self._lock:
@@ -226,3 +253,34 @@ class Backend:
                     self._table = before
                     raise
                 self._kernel_modules = self._kernel_modules[1:]
+
+
+def _refuse_unusable_name(name: object) -> None:
+    if not isinstance(name, str) or not name or ":" in name or name != name.strip():
+        raise BackendContractError(
+            f"a backend's name is a word without ':' or outer spaces; given {name!r}"
+        )
+
+
+def _refuse_wrong_parts(
+    name: str, capabilities: object, kernel_modules: object, cost: object, warm: object
+) -> None:
+    if not isinstance(capabilities, Capabilities):
+        raise BackendContractError(
+            f"backend {name!r} declares what it can do as Capabilities; "
+            f"given a {type(capabilities).__name__}"
+        )
+    if isinstance(kernel_modules, str):
+        raise BackendContractError(
+            f"backend {name!r}: kernel_modules is a tuple of names: ({kernel_modules!r},)"
+        )
+    if not isinstance(cost, Cost):
+        raise BackendContractError(
+            f"backend {name!r} declares what its calls cost as a Cost; "
+            f"given a {type(cost).__name__}"
+        )
+    if warm is not None and not callable(warm):
+        raise BackendContractError(
+            f"backend {name!r}: warm is a function of a dtype and a data format that yields what "
+            f"it has compiled; given a {type(warm).__name__}"
+        )

@@ -2,6 +2,10 @@
 
 In this order: `backend=` in the call; the innermost ``with use_backend(...)``; the environment
 variable OPSPEC_BACKEND; the caller's arrays. A backend that was named never gives way to another.
+
+Where the arrays decide, the same call goes to the same backend as long as the process lives,
+whatever else has run or been compiled: the choice depends on declared costs only. Only
+`opspec.warmup` changes it, when the caller says so.
 """
 
 import logging
@@ -10,27 +14,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
 
 from opspec.registry import discovery
 from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
 from opspec.registry.errors import BackendError, BackendUnavailable, UnsupportedByBackend
+from opspec.registry.preference import contenders, installed
 
 ENVIRONMENT_VARIABLE = "OPSPEC_BACKEND"
 
 log = logging.getLogger("opspec")
 
 _in_use: ContextVar[str | Backend | None] = ContextVar("opspec_backend", default=None)
-_chosen: dict[tuple[Demand, Any], Backend] = {}
-discovery.on_forget(_chosen.clear)
+# Choices made before this object was replaced are made anew.
+_epoch = object()
+
+
+def forget_choices() -> None:
+    """Let every call choose its backend anew."""
+    global _epoch
+    _epoch = object()
+
+
+discovery.on_forget(forget_choices)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One backend and what speaks against it (None: nothing)."""
+    """One backend before one call.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    refusal
+        What speaks against it; None if it could take the call.
+    passed_over
+        Why another one takes the call that it could take too.
+    """
 
     name: str
     refusal: str | None
+    passed_over: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +81,14 @@ class Explanation:
     def __str__(self) -> str:
         need = self.demand
         traits = [need.dtype, need.data_format, need.arrays]
+        traits += [f"{need.multiply_adds} multiply-adds"]
         traits += ["dilated"] * need.dilated + ["empty"] * need.empty
         lines = [f"{need.operation} ({', '.join(traits)}); {self.asked}"]
         for candidate in self.candidates:
             if candidate.name == self.chosen:
                 verdict = "runs"
             else:
-                verdict = f"not used: {candidate.refusal or 'a faster backend takes the call'}"
+                verdict = f"not used: {candidate.refusal or candidate.passed_over}"
             lines.append(f"  {candidate.name}: {verdict}")
         if self.chosen is None:
             lines.append("  no backend runs this call")
@@ -101,36 +126,55 @@ def use_backend(backend: str | Backend) -> Iterator[Backend]:
         _in_use.reset(token)
 
 
-def select(demand: Demand, backend: str | Backend | None = None) -> Backend:
-    """Return the backend that runs a call.
+class Choices:
+    """Which backend runs the calls of one demand, worked out once for each way of asking.
 
-    Raises
-    ------
-    BackendUnavailable
-        If the named backend is unknown or cannot run here.
-    UnsupportedByBackend
-        If the named backend, or every backend, does not take the call.
+    Parameters
+    ----------
+    demand
+        What the calls need.
     """
-    asked = backend
-    if asked is None:
-        asked = _in_use.get() or os.environ.get(ENVIRONMENT_VARIABLE) or None
-    named = asked is None or isinstance(asked, str)
-    found = _chosen.get((demand, asked)) if named else None
-    if found is None:
-        found = _first_choice(demand) if asked is None else _as_asked(demand, asked)
-        if named:
-            _chosen[demand, asked] = found
-    if log.isEnabledFor(logging.DEBUG):
-        log.debug("%s", explain(demand, backend))
-    return found
+
+    __slots__ = ("_memory", "demand")
+
+    def __init__(self, demand: Demand) -> None:
+        self.demand = demand
+        self._memory: tuple[object, dict[str | None, Backend]] = (_epoch, {})
+
+    def select(self, backend: str | Backend | None = None) -> Backend:
+        """Return the backend that runs a call.
+
+        Raises
+        ------
+        BackendUnavailable
+            If the named backend is unknown or cannot run here.
+        UnsupportedByBackend
+            If the named backend, or every backend, does not take the call.
+        """
+        asked = backend
+        if asked is None:
+            asked = _in_use.get() or os.environ.get(ENVIRONMENT_VARIABLE) or None
+        epoch, chosen = self._memory
+        if epoch is not _epoch:
+            # What a thread still puts into the old memory goes with it.
+            chosen = {}
+            self._memory = (_epoch, chosen)
+        named = asked is None or isinstance(asked, str)
+        found = chosen.get(asked) if named else None  # type: ignore[arg-type]  # it is a name
+        if found is None:
+            found = _first_choice(self.demand) if asked is None else _as_asked(self.demand, asked)
+            if named:
+                chosen[asked] = found  # type: ignore[index]  # as above
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s", explain(self.demand, backend))
+        return found
 
 
 def explain(demand: Demand, backend: str | Backend | None = None) -> Explanation:
     """Say which backend would run a call, and why each other one would not."""
     asked, by = _asked(backend)
     if asked is None:
-        candidates = tuple(candidate for _, candidate in _by_preference(demand))
-        chosen = next((c.name for c in candidates if c.refusal is None), None)
+        chosen, candidates = _by_the_arrays(demand)
         return Explanation(demand, "chosen by the arrays", chosen, candidates)
     name = asked.name if isinstance(asked, Backend) else asked
     try:
@@ -144,6 +188,18 @@ def explain(demand: Demand, backend: str | Backend | None = None) -> Explanation
         name if refusal is None else None,
         (Candidate(name, refusal), *others),
     )
+
+
+def _by_the_arrays(demand: Demand) -> tuple[str | None, tuple[Candidate, ...]]:
+    judged = [(contender, contender.refusal(demand)) for contender in contenders(demand)]
+    winner = next((contender for contender, refusal in judged if refusal is None), None)
+    candidates = tuple(
+        Candidate(contender.name, refusal)
+        if winner is None or contender is winner or refusal is not None
+        else Candidate(contender.name, None, contender.passed_over(demand, winner))
+        for contender, refusal in judged
+    )
+    return None if winner is None else winner.name, candidates
 
 
 def _asked(backend: str | Backend | None) -> tuple[str | Backend | None, str]:
@@ -188,46 +244,21 @@ def _refusal_when_named(backend: Backend, demand: Demand) -> str | None:
 
 
 def _first_choice(demand: Demand) -> Backend:
-    order = _by_preference(demand)
-    for backend, candidate in order:
-        if backend is not None and candidate.refusal is None:
-            return backend
-    refusals = [f"{candidate.name}: {candidate.refusal}" for _, candidate in order]
+    refusals = []
+    for contender in contenders(demand):
+        refusal = contender.refusal(demand)
+        if refusal is None and contender.backend is not None:
+            return contender.backend
+        refusals.append(f"{contender.name}: {refusal}")
     listed = "\n  ".join(refusals) or "none is installed"
     raise UnsupportedByBackend(f"no backend takes this call of {demand.operation}:\n  {listed}")
-
-
-def _by_preference(demand: Demand) -> list[tuple[Backend | None, Candidate]]:
-    """Every installed backend, the fastest first; one that fails to load stops no other."""
-    found = [
-        (backend, Candidate(name, _refusal_by_arrays(backend, demand) if backend else reason))
-        for backend, name, reason in _loaded()
-    ]
-    return sorted(found, key=lambda pair: (-pair[0].speed if pair[0] else 1, pair[1].name))
-
-
-def _loaded() -> list[tuple[Backend | None, str, str | None]]:
-    """Every installed backend with its name, or None and why it cannot be loaded."""
-    found: list[tuple[Backend | None, str, str | None]] = []
-    for name in discovery.names():
-        try:
-            found.append((discovery.find(name), name, None))
-        except BackendUnavailable as error:
-            found.append((None, name, str(error)))
-    return found
-
-
-def _refusal_by_arrays(backend: Backend, demand: Demand) -> str | None:
-    if demand.arrays != backend.arrays:
-        return f"it computes on {backend.arrays}, not on {demand.arrays}"
-    return backend.capabilities.refusal(demand) or backend.unavailable_reason()
 
 
 def arrays_of_type(kind: type, backend: str | Backend | None = None) -> str | None:
     """Return the qualified name under which a backend takes arrays of `kind`, or None."""
     asked, _ = _asked(backend)
     found = [] if asked is None else [_named(asked)]
-    found += [installed for installed, _, _ in _loaded() if installed is not None]
+    found += [backend for _, backend, _ in installed() if backend is not None]
     taken = {taker.arrays for taker in found}
     names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
     return next((name for name in names if name in taken), None)

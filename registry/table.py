@@ -12,6 +12,9 @@ Kernel = Callable[..., Any]
 # Importing it declares the operations. A backend may be the first to ask for them.
 _DECLARED_BY = "opspec.ops"
 
+# The optional parameter of a kernel that writes its result into an array that it is given.
+OUT = "out"
+
 _PARAMETERS: dict[str, tuple[str, ...]] = {}
 
 
@@ -43,6 +46,7 @@ class KernelTable:
     def __init__(self, backend: str) -> None:
         self._backend = backend
         self._kernels: dict[str, Kernel] = {}
+        self._take_out: set[str] = set()
 
     def add(self, operation: str, kernel: Kernel) -> None:
         """Enter `kernel`; refuse an unknown operation, a second kernel, or a misfit."""
@@ -56,41 +60,53 @@ class KernelTable:
                 f"backend {self._backend!r} hands in a second kernel for {operation}: "
                 f"{_described(kernel)}; the first one is {_described(self._kernels[operation])}"
             )
-        self._refuse_wrong_signature(operation, kernel)
+        signature = self._signature(operation, kernel)
+        self._refuse_wrong_signature(operation, kernel, signature)
         self._kernels[operation] = kernel
+        if OUT in signature.parameters:
+            self._take_out.add(operation)
 
     def copied(self) -> "KernelTable":
         """Return a table of the same kernels."""
         twin = KernelTable(self._backend)
         twin._kernels = dict(self._kernels)
+        twin._take_out = set(self._take_out)
         return twin
 
     def get(self, operation: str) -> Kernel | None:
         """Return the kernel for `operation`, or None."""
         return self._kernels.get(operation)
 
-    def _refuse_wrong_signature(self, operation: str, kernel: Kernel) -> None:
-        expected = _PARAMETERS[operation]
+    def takes_out(self, operation: str) -> bool:
+        """Whether the kernel for `operation` has the optional parameter ``out``."""
+        return operation in self._take_out
+
+    def _signature(self, operation: str, kernel: Kernel) -> inspect.Signature:
         try:
-            signature = inspect.signature(kernel)
+            return inspect.signature(kernel)
         except (TypeError, ValueError) as error:
+            expected = ", ".join(_PARAMETERS[operation])
             raise BackendContractError(
                 f"backend {self._backend!r}: the kernel for {operation} must be a function of "
-                f"({', '.join(expected)}); given {kernel!r:.60} ({error})"
+                f"({expected}); given {kernel!r:.60} ({error})"
             ) from error
+
+    def _refuse_wrong_signature(
+        self, operation: str, kernel: Kernel, signature: inspect.Signature
+    ) -> None:
+        expected, parameters = _PARAMETERS[operation], signature.parameters
         required = tuple(
             name
-            for name, parameter in signature.parameters.items()
+            for name, parameter in parameters.items()
             if parameter.default is inspect.Parameter.empty
         )
         positional = all(
-            signature.parameters[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-            for name in required
+            parameters[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for name in required
         )
         if required != expected or not positional:
             raise BackendContractError(
                 f"backend {self._backend!r}: the kernel for {operation} does not fit\n"
-                f"  expected: ({', '.join(expected)})\n"
+                f"  expected: ({', '.join(expected)}), and {OUT}=None if it can fill an array\n"
                 f"  given:    {_described(kernel)}{signature}"
             )
 

@@ -12,7 +12,9 @@ import pytest
 
 from opspec import pages
 from opspec.conformance.runner import check
-from opspec.registry import Backend
+from opspec.registry import Backend, Cost, discovery
+from opspec.registry.backend import DEFAULT_COST
+from opspec.registry.cost import EXPECTED_CALLS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -76,6 +78,29 @@ def test_the_backend_of_the_documentation_passes_all_that_it_declares() -> None:
     report = check(backend)
     assert report.ok, report.objections
     assert report.executed > 20
+
+
+def test_the_python_of_the_page_on_calling_prints_what_it_says() -> None:
+    page = (ROOT / "docs" / "calling.md").read_text("utf-8")
+    shared: dict[str, object] = {}
+    python, text = blocks(page, "python"), blocks(page, "text")
+    assert len(python) == len(text) == 2
+    for code, output in zip(python, text, strict=True):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "calling.md", "exec"), shared)
+        assert printed.getvalue() == output
+
+
+def test_the_costs_in_the_documentation_are_those_that_are_declared() -> None:
+    rows = re.findall(r"^\| ([\w ]+) \| (\S+) \| (\S+) \| (\S+) \|$", BACKEND_PAGE, re.MULTILINE)
+    written = {name: Cost(*map(float, numbers)) for name, *numbers in rows[1:]}
+    assert written == {
+        "numpy": discovery.find("numpy").cost,
+        "numba": discovery.find("numba").cost,
+        "one that does not say": DEFAULT_COST,
+    }
+    assert f"start / {EXPECTED_CALLS} + " in BACKEND_PAGE
 
 
 def test_the_run_from_python_of_the_documentation_passes() -> None:

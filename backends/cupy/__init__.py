@@ -13,5 +13,4 @@ backend = Backend(
     arrays=NUMPY_ARRAY,
     capabilities=Capabilities(operations=(), dtypes=(), data_formats=(), device="cuda"),
     unavailable=_unavailable,
-    speed=100,
 )

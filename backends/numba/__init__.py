@@ -12,5 +12,4 @@ backend = Backend(
     arrays="numpy.ndarray",
     capabilities=Capabilities(operations=(), dtypes=(), data_formats=()),
     unavailable=_unavailable,
-    speed=100,
 )

@@ -2,7 +2,7 @@
 
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS
-from opspec.registry import Backend, Capabilities
+from opspec.registry import Backend, Capabilities, Cost
 
 backend = Backend(
     name="numpy",
@@ -13,5 +13,5 @@ backend = Backend(
         data_formats=DATA_FORMATS,
     ),
     kernel_modules=("opspec.backends.numpy.conv3d_backprop_input_v2",),
-    speed=0,
+    cost=Cost(start=0, call=150e-6, per_multiply_add=1e-10),
 )

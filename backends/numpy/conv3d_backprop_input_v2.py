@@ -38,23 +38,33 @@ FEW_CHANNELS = 8
 
 
 @backend.implements("Conv3DBackpropInputV2")
-def conv3d_backprop_input_v2(geometry: ConvGeometry, filter: Array, out_backprop: Array) -> Array:
-    """Compute the result of a validated problem; the module's text says how."""
+def conv3d_backprop_input_v2(
+    geometry: ConvGeometry, filter: Array, out_backprop: Array, out: Array | None = None
+) -> Array:
+    """Compute the result of a validated problem, in `out` if given; the module's text says how."""
     dtype = dtypes.numpy_dtype(geometry.dtype)
     if geometry.empty:
-        return np.zeros(geometry.input_shape, dtype)
+        return _zeros(geometry.input_shape, dtype, out)
     with np.errstate(all="ignore"):
         if dtype.itemsize >= 4:
-            result = np.zeros(geometry.input_shape, dtype)
+            result = _zeros(geometry.input_shape, dtype, out)
             _spread(geometry, np.ascontiguousarray(filter), out_backprop, result)
             return result
-        result = np.empty(geometry.input_shape, dtype)
+        result = np.empty(geometry.input_shape, dtype) if out is None else out
         wide = filter.astype(np.float32, order="C")
         for slab, batch, part in _slabs(geometry, result):
             sums = np.zeros(part.shape, np.float32)
             _spread(slab, wide, out_backprop[batch], sums)
             part[...] = sums
     return result
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None) -> Array:
+    # Fresh zeros come from the system without being written.
+    if out is None:
+        return np.zeros(shape, dtype)
+    out.fill(0)
+    return out
 
 
 def _slabs(geometry: ConvGeometry, result: Array) -> Iterator[tuple[ConvGeometry, slice, Array]]:

@@ -3,12 +3,12 @@
 import numpy as np
 
 from opspec.geometry import ConvGeometry
-from opspec.registry import Backend, Capabilities
+from opspec.registry import Backend, Capabilities, Cost
 
 declared = Capabilities(
     operations=("Conv3DBackpropInputV2",), dtypes=("float32", "float64"), data_formats=("NDHWC",)
 )
-backend = Backend("plain", "numpy.ndarray", declared, speed=-1)
+backend = Backend("plain", "numpy.ndarray", declared, cost=Cost(0, 300e-6, 1.2e-10))
 
 
 @backend.implements("Conv3DBackpropInputV2")

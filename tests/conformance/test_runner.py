@@ -172,6 +172,63 @@ def test_a_wrong_kernel_fails(fault: str) -> None:
     assert not report.ok
 
 
+def adds_to_what_it_finds(result: Array, out: Array) -> Array:
+    out += result
+    return out
+
+
+def leaves_zeros_out(result: Array, out: Array) -> Array:
+    np.copyto(out, result, where=result != 0)
+    return out
+
+
+def fills_and_returns_another(result: Array, out: Array) -> Array:
+    out[...] = result
+    return result
+
+
+def ignores_it(result: Array, out: Array) -> Array:
+    return result
+
+
+def fills_it(result: Array, out: Array) -> Array:
+    out[...] = result
+    return out
+
+
+def planted_with_out(fill: Callable[[Array, Array], Array]) -> Backend:
+    backend = Backend(name="planted", arrays="numpy.ndarray", capabilities=ALL)
+
+    @backend.implements(OPERATION)
+    def conv3d(
+        geometry: ConvGeometry, filter: Array, out_backprop: Array, out: Array | None = None
+    ) -> Array:
+        result: Array = right(geometry, filter, out_backprop)
+        return result if out is None else fill(result, out)
+
+    return backend
+
+
+@pytest.mark.parametrize(
+    ("fill", "words"),
+    [
+        (adds_to_what_it_finds, "with out=: "),
+        (leaves_zeros_out, "with out=: "),
+        (fills_and_returns_another, "fill that array and return it"),
+        (ignores_it, "fill that array and return it"),
+    ],
+)
+def test_a_kernel_that_is_right_only_without_out_fails(
+    fill: Callable[[Array, Array], Array], words: str
+) -> None:
+    report = check(planted_with_out(fill))
+    reasons = [result.reason for result in report.results if result.verdict == Verdict.FAIL]
+    assert reasons
+    assert all(words in reason for reason in reasons)
+    assert not report.ok
+    assert check(planted_with_out(fills_it)).ok
+
+
 def test_a_right_kernel_passes_through_the_same_planting() -> None:
     assert check(planted(right)).ok
 

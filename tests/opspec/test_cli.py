@@ -12,6 +12,7 @@ import pytest
 import opspec
 from opspec import cli, ops
 from opspec.cli import main
+from opspec.out import out_rules
 
 BACKEND = """
 from opspec.backends.numpy.conv3d_backprop_input_v2 import conv3d_backprop_input_v2 as right
@@ -50,7 +51,7 @@ def test_show_says_all_that_the_definition_says(
     text = printed(capsys, "show", name)
     definition = ops.get(name)
     flat = " ".join(text.split())
-    for rule in definition.rules:
+    for rule in (*definition.rules, *out_rules(name)):
         assert rule.id in text
         assert " ".join(rule.sentence.split()) in flat
         assert rule.source in flat

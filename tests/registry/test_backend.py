@@ -59,6 +59,38 @@ def test_parameters_with_defaults_may_follow() -> None:
     made().implements(OPERATION)(tuned)
 
 
+def filling(geometry: Any, filter: Any, out_backprop: Any, out: Any = None) -> Any: ...
+
+
+def filling_by_keyword(
+    geometry: Any, filter: Any, out_backprop: Any, *, out: Any = None
+) -> Any: ...
+
+
+def required_out(geometry: Any, filter: Any, out_backprop: Any, out: Any) -> Any: ...
+
+
+def any_keywords(geometry: Any, filter: Any, out_backprop: Any, **out: Any) -> Any: ...
+
+
+@pytest.mark.parametrize(
+    ("kernel", "takes_out"), [(right, False), (filling, True), (filling_by_keyword, True)]
+)
+def test_whether_a_kernel_can_fill_an_array_is_read_off_its_parameters(
+    kernel: Any, takes_out: bool
+) -> None:
+    backend = made()
+    backend.implements(OPERATION)(kernel)
+    assert backend.takes_out(OPERATION) is takes_out
+    assert backend.takes_out("Conv4D") is False
+
+
+@pytest.mark.parametrize("kernel", [required_out, any_keywords])
+def test_out_is_optional_or_the_kernel_does_not_fit(kernel: Any) -> None:
+    with pytest.raises(BackendContractError, match="and out=None if it can fill an array"):
+        made().implements(OPERATION)(kernel)
+
+
 def test_a_second_kernel_is_refused_and_the_first_one_named() -> None:
     backend = made()
     backend.implements(OPERATION)(right)
@@ -151,6 +183,31 @@ raise OSError("no driver")
 """
 
 
+FILLING_IN_TWO = """
+from lazy_filling_backend import backend
+
+@backend.implements("Conv3DBackpropInputV2")
+def kernel(geometry, filter, out_backprop, out=None):
+    return out
+"""
+
+
+def test_that_a_kernel_can_fill_an_array_survives_a_second_module_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = '"lazy_filling_kernels", "lazy_failing_kernels"'
+    text = LAZY.replace('"lazy_kernels"', modules)
+    (tmp_path / "lazy_filling_backend.py").write_text(text, "utf-8")
+    (tmp_path / "lazy_filling_kernels.py").write_text(FILLING_IN_TWO, "utf-8")
+    (tmp_path / "lazy_failing_kernels.py").write_text("raise OSError('no driver')", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import lazy_filling_backend  # type: ignore[import-not-found]  # written by this test
+
+    with pytest.raises(OSError, match="no driver"):
+        lazy_filling_backend.backend.kernel(OPERATION)
+    assert lazy_filling_backend.backend.takes_out(OPERATION)
+
+
 def test_of_a_kernel_module_that_fails_halfway_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +246,8 @@ def test_a_kernel_that_is_no_function_of_ours_is_refused(kernel: Any) -> None:
         ({"name": 5}, "a backend's name"),
         ({"capabilities": None}, "as Capabilities"),
         ({"kernel_modules": "json"}, "a tuple of names"),
+        ({"cost": 5}, "as a Cost; given a int"),
+        ({"warm": "float32"}, "warm is a function of a dtype and a data format"),
     ],
 )
 def test_a_backend_of_wrong_parts_is_refused(given: dict[str, Any], words: str) -> None:

@@ -16,6 +16,7 @@ from opspec.registry import (
     Backend,
     BackendUnavailable,
     Capabilities,
+    Cost,
     UnsupportedByBackend,
     discovery,
 )
@@ -38,7 +39,7 @@ class Boxed:
 
 def made(name: str, value: float, **settings: Any) -> Backend:
     """A backend whose every result is `value`."""
-    whole: dict[str, Any] = {"arrays": "numpy.ndarray", "capabilities": FLOAT32, "speed": 1}
+    whole: dict[str, Any] = {"arrays": "numpy.ndarray", "capabilities": FLOAT32}
     backend = Backend(name=name, **whole | settings)
 
     @backend.implements(OPERATION)
@@ -51,8 +52,8 @@ def made(name: str, value: float, **settings: Any) -> Backend:
 
 seven = made("seven", 7)
 eight = made("eight", 8)
-fast = made("fast", 9, speed=1000)
-away = made("away", 0, speed=2000, unavailable=lambda: "no device; buy one")
+fast = made("fast", 9, cost=Cost(0, 1e-9, 0))
+away = made("away", 0, cost=Cost(0, 0, 0), unavailable=lambda: "no device; buy one")
 boxes = made(
     "boxes",
     5,

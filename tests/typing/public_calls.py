@@ -30,7 +30,35 @@ def results_keep_dtype_and_array_type(
     )
 
 
+def out_has_the_type_of_the_result(
+    half: npt.NDArray[np.float16], single: npt.NDArray[np.float32], lists: list[list[float]]
+) -> None:
+    sizes = [1, 2, 2, 2, 1]
+    found = opspec.nn.conv3d_transpose(half, half, sizes, 2, out=half)
+    assert_type(found, npt.NDArray[np.float16])
+    found = opspec.nn.conv3d_transpose(lists, half, sizes, 2, out=None)
+    assert_type(found, npt.NDArray[np.float16])
+    assert_type(
+        opspec.nn.conv3d_transpose(lists, lists, sizes, 2, out=single), npt.NDArray[np.float32]
+    )
+    assert_type(
+        opspec.raw_ops.Conv3DBackpropInputV2(
+            input_sizes=sizes,
+            filter=single,
+            out_backprop=lists,
+            strides=(1, 2, 2, 2, 1),
+            padding="SAME",
+            out=single,
+        ),
+        npt.NDArray[np.float32],
+    )
+
+
 def other_names_are_typed() -> None:
+    with opspec.thread_limit(2) as threads:
+        assert_type(threads, int)
+    warmth = opspec.warmup("numpy", dtypes=["float32"], progress=lambda piece: print(piece.seconds))
+    assert_type(warmth.cached_in, str | None)
     with opspec.use_backend("numpy") as backend:
         assert_type(backend.name, str)
     assert_type(opspec.explain("conv3d_transpose").chosen, str | None)
@@ -44,4 +72,5 @@ class Tensor:
 def arrays_of_other_libraries_come_back_as_they_are(tensor: Tensor) -> Any:
     result = opspec.nn.conv3d_transpose(tensor, tensor, [1, 1, 1, 1, 1], 1, data_format=None)
     assert_type(result, Tensor)
+    assert_type(opspec.nn.conv3d_transpose(tensor, tensor, [1, 1, 1, 1, 1], 1, out=tensor), Tensor)
     return result
