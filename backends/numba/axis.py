@@ -1,0 +1,163 @@
+"""One spatial dimension, taken apart so that the inner loops need no bounds check.
+
+Large-side index i and small-side position o meet at tap t where (`Window.landing`)
+
+    i + before = o * stride + t * dilation.
+
+Write i + before = q * stride + r with 0 <= r < stride. Only taps with t * dilation = r (mod stride)
+reach residue r, and they bring o = q - lag, where lag = (t * dilation - r) / stride. Neighbouring q
+with the same residues inside the large side and the same lags inside the small side form a run: all
+of it is computed alike. There is one long run, a few short ones at each end, and nothing else.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from opspec.geometry import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What is computed together for one q of a dimension.
+
+    Parameters
+    ----------
+    residues
+        One residue, or several neighbouring ones that have the same lags.
+    lags
+        Distances from q back to the positions that are read, falling.
+    taps
+        Per residue the taps that bring them.
+    """
+
+    residues: tuple[int, ...]
+    lags: tuple[int, ...]
+    taps: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a run computes of one phase: residues and lags that are inside, as index ranges."""
+
+    residues: range
+    lags: range
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring q that are computed alike: one `Part` per phase."""
+
+    first: int
+    length: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension, taken apart.
+
+    Parameters
+    ----------
+    window
+        Where it comes from.
+    phases, runs
+        See there.
+    complete
+        Whether every index of the large side belongs to a phase; residues without taps have none.
+    """
+
+    window: Window
+    phases: tuple[Phase, ...]
+    runs: tuple[Run, ...]
+    complete: bool
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many lags each phase has."""
+        return tuple(len(phase.lags) for phase in self.phases)
+
+    @property
+    def least_lag(self) -> int:
+        """The least of all lags."""
+        return min(phase.lags[-1] for phase in self.phases)
+
+    @property
+    def most_lag(self) -> int:
+        """The largest of all lags."""
+        return max(phase.lags[0] for phase in self.phases)
+
+    @property
+    def reach(self) -> int:
+        """How many positions of the source a box reads beyond one per q."""
+        return min(self.most_lag - self.least_lag, self.window.output)
+
+
+def axis(window: Window, *, joined: bool = False) -> Axis:
+    """Take a dimension apart.
+
+    Parameters
+    ----------
+    window
+        The dimension; neither side is empty.
+    joined
+        Make one phase of all residues, which needs `joinable`.
+    """
+    found = _phases(window)
+    complete = len(found) == min(window.stride, window.input)
+    if joined:
+        residues = tuple(phase.residues[0] for phase in found)
+        taps = tuple(phase.taps[0] for phase in found)
+        found = [Phase(residues, found[0].lags, taps)]
+    return Axis(window, tuple(found), _runs(window, found), complete)
+
+
+def joinable(window: Window) -> bool:
+    """Whether all residues have the same lags, so that one panel can make them side by side.
+
+    Otherwise a panel would multiply what it does not need by zeros, and Inf by zero is NaN.
+    """
+    found = _phases(window)
+    return len(found) == window.stride and len({phase.lags for phase in found}) == 1
+
+
+def _phases(window: Window) -> list[Phase]:
+    taps: dict[int, list[int]] = {}
+    for tap in range(window.kernel - 1, -1, -1):
+        if window.positions(tap):
+            taps.setdefault(tap * window.dilation % window.stride, []).append(tap)
+    found = []
+    for residue, reached in sorted(taps.items()):
+        lags = tuple((tap * window.dilation - residue) // window.stride for tap in reached)
+        found.append(Phase((residue,), lags, (tuple(reached),)))
+    return found
+
+
+def _runs(window: Window, phases: list[Phase]) -> tuple[Run, ...]:
+    stride, before = window.stride, window.before
+    first, stop = before // stride, (before + window.input - 1) // stride + 1
+    edges = {first, stop}
+    for phase in phases:
+        for lag in phase.lags:
+            edges |= {lag, lag + window.output}
+        for residue in phase.residues:
+            edges |= {
+                -((residue - before) // stride),
+                -((residue - before - window.input) // stride),
+            }
+    cuts = sorted(edge for edge in edges if first <= edge <= stop)
+    return tuple(
+        Run(start, end - start, tuple(_part(window, phase, start) for phase in phases))
+        for start, end in pairwise(cuts)
+    )
+
+
+def _part(window: Window, phase: Phase, q: int) -> Part:
+    landed = [q * window.stride + residue - window.before for residue in phase.residues]
+    read = [q - lag for lag in phase.lags]
+    return Part(_inside(landed, window.input), _inside(read, window.output))
+
+
+def _inside(indices: list[int], size: int) -> range:
+    """Return which of the rising indices lie in [0, size): always neighbours."""
+    inside = [place for place, index in enumerate(indices) if 0 <= index < size]
+    return range(inside[0], inside[-1] + 1) if inside else range(0)

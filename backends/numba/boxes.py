@@ -1,0 +1,77 @@
+"""How blocks are cut into boxes: large enough to reuse what is fetched, small enough for the cache."""
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from opspec.backends.numba.axis import Axis
+from opspec.backends.numba.plan import Table, table
+from opspec.geometry import ConvGeometry, Window
+
+MOST_POSITIONS, LEAST_POSITIONS = 480, 48
+TASKS_PER_THREAD = 8
+SOURCE_BOX, RESULT_BOX = 384 * 2**10, 256 * 2**10
+UNLIMITED = 2**62
+
+
+class Limits(NamedTuple):
+    """What a box may have: positions, and positions of the source that it reads."""
+
+    positions: int
+    source: int
+
+
+def box_limits(
+    geometry: ConvGeometry,
+    windows: tuple[Window, ...],
+    size: int,
+    threads: int,
+    *,
+    staged: bool,
+) -> Limits:
+    """Return the limits of boxes; if `staged`, both sides of a box are copied."""
+    positions = geometry.batch * prod(w.output for w in windows)
+    most = max(positions // (TASKS_PER_THREAD * threads), LEAST_POSITIONS)
+    if not staged:
+        return Limits(min(most, MOST_POSITIONS), UNLIMITED)
+    made = geometry.in_channels * size * prod(w.stride for w in windows)
+    read = geometry.out_channels * size
+    return Limits(max(min(most, RESULT_BOX // made), 1), max(SOURCE_BOX // read, 1))
+
+
+def blocks_of(axes: tuple[Axis, ...], batch: int, limits: Limits) -> tuple[Table, int]:
+    """Return `Plan.blocks` and how many source positions a box reads at most.
+
+    Boxes are as long as possible along the width; the rest of what is allowed goes to height and
+    depth in equal parts if neighbouring boxes read the same source, else to the height first.
+    """
+    runs = np.indices([len(a.runs) for a in axes]).reshape(3, -1)
+    depth, height, width = (
+        np.array([run.length for run in a.runs])[r] for a, r in zip(axes, runs, strict=True)
+    )
+    more = [a.reach for a in axes]
+    w = _cut(width, limits.positions, limits.source // ((1 + more[0]) * (1 + more[1])) - more[2])
+    rows = limits.positions // w
+    if more[0] and limits.source < 2**62:
+        rows = np.ceil(np.sqrt(rows)).astype(np.int64)
+    h = _cut(height, rows, limits.source // ((w + more[2]) * (1 + more[0])) - more[1])
+    plane = (w + more[2]) * (h + more[1])
+    d = _cut(depth, limits.positions // (w * h), limits.source // plane - more[0])
+    volume = plane * (d + more[0])
+    n = _cut(np.full_like(d, batch), limits.positions // (w * h * d), limits.source // volume)
+    extents = np.stack([n, d, h, w], 1)
+    counts = -(-np.stack([np.full_like(d, batch), depth, height, width], 1) // extents)
+    tasks = counts.prod(1)
+    first = np.cumsum(tasks) - tasks
+    blocks = table(np.concatenate([runs.T, extents, counts, first[:, None]], 1))
+    reads = [
+        np.minimum(e + m, a.window.output) for e, m, a in zip((d, h, w), more, axes, strict=True)
+    ]
+    return blocks, int((n * reads[0] * reads[1] * reads[2]).max())
+
+
+def _cut(length: Table, *most: Table | int) -> Table:
+    """Return the extent of equal pieces of `length` that keep to all limits, at least 1."""
+    limit = np.maximum(np.minimum.reduce(np.broadcast_arrays(length, *most)), 1)
+    return np.asarray(-(-length // -(-length // limit)))

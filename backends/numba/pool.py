@@ -1,0 +1,134 @@
+"""Threads that share a kernel's tasks.
+
+Numba's own parallel layers are not used: one aborts the process on concurrent callers, another kills
+forked children. A kernel here releases the GIL and takes tasks from a counter in memory until there
+is none; any number of threads may be in it. The caller is always one of them, so that a call makes
+progress whatever the others do.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+Share = Callable[[int], bool]
+ALIGNED = 64
+
+
+class _Job:
+    """One kernel call that several threads work on."""
+
+    def __init__(self, share: Share, counter: Any, room: int) -> None:
+        self.share = share
+        self.counter = counter
+        self.room = room
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
+        self._working = 0
+        self._closed = False
+        self._failure: BaseException | None = None
+
+    def help(self) -> None:
+        """Work until there is no task; come too late without harm."""
+        with self._lock:
+            if self._closed:
+                return
+            self._working += 1
+        try:
+            self.work()
+        except BaseException as error:
+            self._failure = error
+        finally:
+            with self._lock:
+                self._working -= 1
+                self._idle.notify_all()
+
+    def work(self) -> None:
+        memory = _memory(self.room)
+        while self.share(memory):
+            pass
+
+    def finish(self) -> None:
+        """Let nobody else begin, and wait for those who have."""
+        with self._lock:
+            self._closed = True
+            while self._working:
+                self._idle.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def cancel(self) -> None:
+        self.counter[0] = 2**62
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._threads = 0
+        self._lock = threading.Lock()
+
+    def ask(self, job: _Job, helpers: int) -> None:
+        with self._lock:
+            while self._threads < helpers:
+                self._threads += 1
+                name = f"opspec-{self._threads}"
+                threading.Thread(target=self._help, name=name, daemon=True).start()
+        for _ in range(helpers):
+            self._jobs.put(job)
+
+    def _help(self) -> None:
+        while True:
+            self._jobs.get().help()
+
+
+_pool = _Pool()
+_own = threading.local()
+
+
+def _forget_threads() -> None:
+    """A forked child has only the thread that forked."""
+    global _pool
+    _pool = _Pool()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
+def run(share: Callable[[int, int], bool], room: int, threads: int) -> None:
+    """Call `share(counter, memory)` in several threads until it returns False.
+
+    Parameters
+    ----------
+    share
+        Takes the address of an int64 that counts tasks, and the address of this thread's own
+        memory; returns whether it is to be called again.
+    room
+        Bytes of each thread's memory.
+    threads
+        How many, the caller included.
+    """
+    counter = np.zeros(1, np.int64)
+    address = counter.ctypes.data
+    job = _Job(lambda memory: share(address, memory), counter, room)
+    if threads > 1:
+        _pool.ask(job, threads - 1)
+    try:
+        job.work()
+    except BaseException:
+        job.cancel()
+        raise
+    finally:
+        job.finish()
+
+
+def _memory(size: int) -> int:
+    """Return the address of this thread's memory, at a cache line; kept for its next call."""
+    kept = getattr(_own, "memory", None)
+    if kept is None or kept[0].size < size + ALIGNED:
+        array = np.empty(size + ALIGNED, np.uint8)
+        kept = _own.memory = (array, -array.ctypes.data % ALIGNED + array.ctypes.data)
+    address: int = kept[1]
+    return address

@@ -1,0 +1,91 @@
+"""A problem, laid out for the scattering kernel: once per shape, then remembered."""
+
+from math import isqrt, prod
+
+import numpy as np
+
+from opspec.backends.numba.layout import CACHE_LINE, MOST_AHEAD
+from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
+from opspec.backends.numba.micro_kernel import SEGMENT_BYTES
+from opspec.backends.numba.plan import Layout, ScatterPlan, ScatterRoom, ScatterShape, side, turn_of
+from opspec.backends.numba.target import Target
+from opspec.geometry import ConvGeometry
+
+RESULT_BOX, SPREAD, STAGED = 256 * 2**10, 32 * 2**10, 128 * 2**10
+MOST_CHUNK, FEW_POSITIONS = 96, 48
+TASKS_PER_THREAD = 4
+
+
+def scatters(geometry: ConvGeometry, target: Target) -> bool:
+    """Whether scattering is expected to take less time than gathering."""
+    return geometry.in_channels < 8
+
+
+def scatter_layout(
+    geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int
+) -> Layout:
+    """Lay a problem out for `threads` threads. No side of it is empty."""
+    windows = geometry.windows
+    depth, height, width = windows
+    size = sum_bytes(geometry.dtype)
+    lanes = prod(w.kernel for w in windows) * geometry.in_channels
+    dilated = width.dilation > 1 and width.kernel > 1
+    row_bytes = -(-lanes // target.lanes(size)) * target.vector_bytes
+    span = (width.output - 1) * width.stride + (width.kernel - 1) * width.dilation + 1
+    line = max(span, width.input + width.before) * geometry.in_channels * size
+    n = min(geometry.batch, -(-FEW_POSITIONS // width.output))
+    lines = max(RESULT_BOX // line // n, 1)
+    lines = min(lines, -(-n_lines(geometry) // (TASKS_PER_THREAD * threads * n)))
+    h = min(height.input, isqrt(lines - 1) + 1) if lines else 1
+    d = min(depth.input, max(lines // h, 1))
+    h = min(height.input, max(lines // d, 1))
+    chunk = max(min(SPREAD // row_bytes, MOST_CHUNK) // target.rows, 1) * target.rows
+    stored = STORED_BYTES[geometry.dtype]
+    staged = geometry.data_format == "NCDHW" or stored != size
+    if staged:
+        chunk = min(chunk, max(STAGED // (geometry.out_channels * size), 1))
+    boxes = (-(-geometry.batch // n), -(-depth.input // d), -(-height.input // h))
+    shape = ScatterShape(
+        channels=geometry.out_channels,
+        made=geometry.in_channels,
+        taps=(depth.kernel, height.kernel, width.kernel),
+        strides=(depth.stride, height.stride, width.stride),
+        before=(depth.before, height.before, width.before),
+        dilations=(depth.dilation, height.dilation, width.dilation),
+        lanes=lanes,
+        pieces=width.kernel if dilated else 1,
+        piece=geometry.in_channels * (1 if dilated else width.kernel),
+        chunk=chunk,
+        ahead=0 if staged else min(geometry.out_channels * size, MOST_AHEAD),
+    )
+    steps = (d * h * line, h * line, line, geometry.in_channels * size)
+    room, room_bytes = _room(
+        8 * (chunk + target.rows),
+        staged * chunk * geometry.out_channels * size,
+        (chunk + target.rows) * row_bytes,
+        n * steps[0],
+    )
+    plan = ScatterPlan(
+        prod(boxes),
+        shape,
+        side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored),
+        side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored),
+        (n, d, h),
+        boxes,
+        steps,
+        row_bytes,
+        room,
+    )
+    turn = turn_of(plan.tasks, multiply_adds)
+    return Layout(plan, room_bytes, turn, row_bytes * geometry.out_channels, False)
+
+
+def n_lines(geometry: ConvGeometry) -> int:
+    """Return how many lines the result has."""
+    return geometry.batch * geometry.windows[0].input * geometry.windows[1].input
+
+
+def _room(addresses: int, source: int, spread: int, result: int) -> tuple[ScatterRoom, int]:
+    pieces = (addresses, addresses, SEGMENT_BYTES, CACHE_LINE, source, spread, result)
+    starts = np.cumsum([0, *(-(-piece // CACHE_LINE) * CACHE_LINE for piece in pieces)])
+    return ScatterRoom(*map(int, starts[:-1])), int(starts[-1])
