@@ -68,7 +68,7 @@ def direct_kernel(size: int) -> Any:
     """Return the kernel for sums of `size` bytes."""
     load_sum, store_sum = sums_at(size)
 
-    @part
+    @part(size)
     def add_tap(loops, read, filter, written):  # type: ignore[no-untyped-def]
         """Add what one tap makes of one position, in all batch entries and channels."""
         for n in range(loops.batch):
@@ -84,7 +84,7 @@ def direct_kernel(size: int) -> Any:
                 store_sum(place, total)
                 place += loops.result_steps[4]
 
-    @part
+    @part(size)
     def add_line(loops, read, filter, written):  # type: ignore[no-untyped-def]
         """Add what the taps along the width make of a line of positions."""
         tap_bytes = loops.made * loops.channels * size
@@ -99,7 +99,7 @@ def direct_kernel(size: int) -> Any:
                         written + to * loops.result_steps[3],
                     )
 
-    @kernel
+    @kernel(size)
     def direct(loops, source, filter, result):  # type: ignore[no-untyped-def]
         """Compute `result` from contiguous arrays."""
         read, written = source.ctypes.data, result.ctypes.data

@@ -72,15 +72,16 @@ def box_computer(target: Target, size: int) -> Any:
     tile_rows = target.rows
     multiply = panel_multiplier(target, size)
 
-    @part
+    @part(target, size)
     def phase_lags(dimension, run, phase):  # type: ignore[no-untyped-def]
         part = dimension.parts[run, phase]
         return dimension.lags[phase, : dimension.counts[phase]], part[2], part[3]
 
     @inlined
-    def compute_phase(plan, runs, phase, panels, packed, count, large, room, segments, ahead):  # type: ignore[no-untyped-def]
+    def compute_phase(plan, runs, phase, panels, packed, count, large, room, segments, hints):  # type: ignore[no-untyped-def]
         """All panels from panels[0] to panels[1] of one phase, for `count` rows."""
         a, b, c = phase
+        around, ahead = hints
         depth, height, width = plan.depth, plan.height, plan.width
         offset = depth.residues[a] * large[1] + height.residues[b] * large[2]
         offset += width.residues[c] * large[3]
@@ -93,7 +94,7 @@ def box_computer(target: Target, size: int) -> Any:
                 panel = packed + p * lines * panel_lanes * size
                 lanes = (low, high, plan.shape.lanes - lane)
                 place = offset + lane * size
-                multiply(room, count, place, panel, segments, lanes, plan.shape.around, ahead)
+                multiply(room, count, place, panel, segments, lanes, around, ahead)
                 ahead = 0
 
     @inlined
@@ -105,6 +106,7 @@ def box_computer(target: Target, size: int) -> Any:
             count = min(shape.chunk, positions - begin)
             padded = count + tile_rows
             write_rows(box, begin, count, padded, read, small, written, large, shape.strides, room)
+            around = shape.around and written % CACHE_LINE == 0
             ahead = shape.ahead
             for a in range(phases[0][0], phases[0][1]):
                 for b in range(phases[1][0], phases[1][1]):
@@ -121,17 +123,9 @@ def box_computer(target: Target, size: int) -> Any:
                         )
                         if found or not shape.cleared:
                             group = packed + plan.groups[a, b, c]
+                            phase, hints = (a, b, c), (around, ahead)
                             compute_phase(
-                                plan,
-                                runs,
-                                (a, b, c),
-                                panels,
-                                group,
-                                count,
-                                large,
-                                room,
-                                found,
-                                ahead,
+                                plan, runs, phase, panels, group, count, large, room, found, hints
                             )
                             ahead = 0
 
@@ -147,7 +141,7 @@ def gather_kernel(target: Target, stored: str, channels_first: bool) -> Any:
     compute_staged = staged_computer(target, stored, channels_first, compute_box)
     pack_group = group_packer(target, stored)
 
-    @kernel
+    @kernel(target, stored, channels_first)
     def gather(plan, source, result, filter, counter, memory, turn):  # type: ignore[no-untyped-def]
         """Take up to `turn` tasks; return whether there may be more.
 

@@ -178,6 +178,7 @@ def _room(axes: Axes, target: Target, source: int, result: int, panel: int) -> t
     """Divide a thread's memory into pieces that begin at cache lines."""
     addresses = 8 * (CHUNK + target.rows)
     segments = SEGMENT_BYTES * prod(max(a.sizes) for a in axes)
-    pieces = (addresses, addresses, segments, CACHE_LINE, source, result, panel)
+    rows = 8 * target.lanes(4)
+    pieces = (addresses, addresses, segments, rows, source, result, panel)
     starts = np.cumsum([0, *(-(-piece // CACHE_LINE) * CACHE_LINE for piece in pieces)])
     return Room(*map(int, starts[:-1])), int(starts[-1])

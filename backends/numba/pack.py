@@ -37,7 +37,7 @@ def lines_packer(target: Target, stored: str) -> Any:
     lanes = target.lanes(sum_bytes(stored))
     from_bytes, to_bytes = STORED_BYTES[stored], sum_bytes(stored)
 
-    @part
+    @part(target, stored)
     def pack_lines(rows, channels, step, written):  # type: ignore[no-untyped-def]
         whole = channels // lanes * lanes
         for channel in range(0, whole, lanes):
@@ -58,7 +58,7 @@ def group_packer(target: Target, stored: str) -> Any:
     from_bytes, to_bytes = STORED_BYTES[stored], sum_bytes(stored)
     target_vectors = target.vectors
 
-    @part
+    @part(target, stored)
     def point_at(plan, filter, taps, first, rows):  # type: ignore[no-untyped-def]
         """Write the addresses of the filter's rows for `lanes` lanes from `first` on."""
         shape = plan.shape
@@ -71,7 +71,7 @@ def group_packer(target: Target, stored: str) -> Any:
                 row = filter.values + (tap * shape.made + made) * shape.channels * from_bytes
             store_int(rows + 8 * lane, row)
 
-    @part
+    @part(target, stored)
     def pack(plan, filter, group, p, written, rows):  # type: ignore[no-untyped-def]
         """Write panel `p` of a group; return its lines. `rows` has room for addresses."""
         a, b, c = group
@@ -101,7 +101,7 @@ def packing_kernel(target: Target, stored: str) -> Any:
     panel_lanes = target.vectors * target.lanes(sum_bytes(stored))
     size = sum_bytes(stored)
 
-    @kernel
+    @kernel(target, stored)
     def pack_all(plan, filter, packed, counter, memory, turn):  # type: ignore[no-untyped-def]
         """Take up to `turn` panels; return whether there may be more."""
         panels = (plan.shape.lanes + panel_lanes - 1) // panel_lanes
@@ -127,7 +127,7 @@ def matrix_packing_kernel(target: Target, stored: str) -> Any:
     from_bytes, to_bytes = STORED_BYTES[stored], sum_bytes(stored)
     vectors = target.vectors
 
-    @kernel
+    @kernel(target, stored)
     def pack_matrix(plan, filter, packed, counter, memory, turn):  # type: ignore[no-untyped-def]
         """Take up to `turn` panels; return whether there may be more."""
         channels, existing = plan.shape.channels, plan.shape.lanes

@@ -1,4 +1,4 @@
-"""Adding pieces: short runs of sums, several at a time, each at its own place."""
+"""Adding pieces: short runs of sums, one after the other, each at its own place."""
 
 from typing import Any
 
@@ -7,43 +7,39 @@ from numba import types
 from numba.extending import intrinsic
 
 from opspec.backends.numba.target import Target
-from opspec.backends.numba.vectors import ELEMENT, INT64, load, repeat, store, vector
+from opspec.backends.numba.vectors import ELEMENT, INT64, each, load, repeat, store, vector
 
 STRAIGHT_VECTORS = 2
 
 
 def piece_adder(target: Target, size: int) -> Any:
-    """Return the intrinsic that adds a grid of pieces of `length` sums.
+    """Return the intrinsic that adds `count` pieces of `length` sums.
 
-    It takes the address of the first piece, the address where it is added, the bytes from one piece
-    to the next in both along the grid's rows, likewise along its columns, the rows, the columns and
-    `length`. There is straight code for each short length; which one is decided once per grid.
+    It takes the addresses of the first piece and of where it is added, the bytes from each to the
+    next, `count`, `apart` and `length`. Every `apart`-th piece is added, then every `apart`-th from
+    the second on, and so on: a load that overlaps a store just made has to wait for it. There is
+    straight code for each short length; which one is decided once for all pieces.
     """
     lanes = target.lanes(size)
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def added(typing, read, written, read_steps, written_steps, rows, columns, length):  # type: ignore[no-untyped-def]
+    def added(typing, read, written, read_step, write_step, count, apart, length):  # type: ignore[no-untyped-def]
         def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            read, written, read_steps, written_steps, rows, columns, length = arguments
-            steps = [
-                [builder.extract_value(pair, place) for pair in (read_steps, written_steps)]
-                for place in (0, 1)
-            ]
+            read, written, read_step, write_step, count, apart, length = arguments
 
-            def add(width: int | None) -> None:
-                with repeat(builder, rows) as row:
-                    with repeat(builder, columns) as column:
-                        at = [
-                            builder.add(
-                                builder.add(base, builder.mul(row.index, steps[0][side])),
-                                builder.mul(column.index, steps[1][side]),
-                            )
-                            for side, base in enumerate((read, written))
-                        ]
-                        if width is None:
-                            _add_any(builder, at, length, lanes, size)
-                        else:
-                            _add_straight(builder, at, width, lanes, size)
+            def add_all(width: int | None) -> None:
+                with (
+                    repeat(builder, apart) as first,
+                    each(builder, first.index, count, apart) as piece,
+                ):
+                    at = (
+                        builder.add(read, builder.mul(piece, read_step)),
+                        builder.add(written, builder.mul(piece, write_step)),
+                    )
+                    if width is None:
+                        _add_any(builder, at, length, lanes, size)
+                    else:
+                        _add_straight(builder, at, width, lanes, size)
 
             after = builder.append_basic_block("added")
             longer = builder.append_basic_block("longer")
@@ -52,33 +48,30 @@ def piece_adder(target: Target, size: int) -> Any:
                 block = builder.append_basic_block()
                 switch.add_case(INT64(width), block)
                 builder.position_at_end(block)
-                add(width)
+                add_all(width)
                 builder.branch(after)
             builder.position_at_end(longer)
-            add(None)
+            add_all(None)
             builder.branch(after)
             builder.position_at_end(after)
             return context.get_dummy_value()
 
-        pair = types.UniTuple(types.int64, 2)
-        one = types.int64
-        return types.void(one, one, pair, pair, one, one, one), emit
+        return types.void(*[types.int64] * 7), emit
 
     return added
 
 
-def _add_some(
-    builder: ir.IRBuilder, at: list[ir.Value], offset: ir.Value, width: int, size: int
-) -> None:
+Places = tuple[ir.Value, ir.Value]
+
+
+def _add_some(builder: ir.IRBuilder, at: Places, offset: ir.Value, width: int, size: int) -> None:
     kind = vector(ELEMENT[size], width)
     term, place = (builder.add(address, offset) for address in at)
     total = builder.fadd(load(builder, place, kind, size), load(builder, term, kind, size))
     store(builder, total, place, size)
 
 
-def _add_straight(
-    builder: ir.IRBuilder, at: list[ir.Value], length: int, lanes: int, size: int
-) -> None:
+def _add_straight(builder: ir.IRBuilder, at: Places, length: int, lanes: int, size: int) -> None:
     done = 0
     width = lanes
     while done < length:
@@ -89,7 +82,7 @@ def _add_straight(
 
 
 def _add_any(
-    builder: ir.IRBuilder, at: list[ir.Value], length: ir.Value, lanes: int, size: int
+    builder: ir.IRBuilder, at: Places, length: ir.Value, lanes: int, size: int
 ) -> None:
     whole = builder.sdiv(length, INT64(lanes))
     with repeat(builder, whole) as round_:

@@ -149,8 +149,12 @@ class ScatterShape(NamedTuple):
         Taps times made channels.
     pieces, piece
         Per tap of depth and height: pieces that are added at one place each, and their lanes.
+    apart
+        Distance of positions whose pieces do not overlap.
     chunk
         Positions that are spread at a time.
+    ahead
+        Bytes of each row to ask for ahead.
     """
 
     channels: int
@@ -162,6 +166,7 @@ class ScatterShape(NamedTuple):
     lanes: int
     pieces: int
     piece: int
+    apart: int
     chunk: int
     ahead: int
 

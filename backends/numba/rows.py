@@ -10,7 +10,7 @@ from opspec.backends.numba.micro_kernel import SEGMENT_BYTES
 from opspec.backends.numba.plan import BOXES, EXTENT, FIRST_TASK, Room
 
 
-@part
+@part()
 def room_at(room, memory):  # type: ignore[no-untyped-def]
     """Return the addresses of the pieces of a thread's memory."""
     return Room(
@@ -24,7 +24,7 @@ def room_at(room, memory):  # type: ignore[no-untyped-def]
     )
 
 
-@part
+@part()
 def block_bounds(plan, block):  # type: ignore[no-untyped-def]
     """Return a block's runs, and the whole block as a box."""
     d, h, w = plan.blocks[block, 0], plan.blocks[block, 1], plan.blocks[block, 2]
@@ -38,7 +38,7 @@ def block_bounds(plan, block):  # type: ignore[no-untyped-def]
     return (d, h, w), box
 
 
-@part
+@part()
 def box_bounds(plan, task):  # type: ignore[no-untyped-def]
     """Return the runs of the block that a task lies in, and its box."""
     low, high = 0, plan.blocks.shape[0]
@@ -62,13 +62,13 @@ def box_bounds(plan, task):  # type: ignore[no-untyped-def]
     return runs, box
 
 
-@part
+@part()
 def _piece(whole, number, extent):  # type: ignore[no-untyped-def]
     first = number * extent
     return whole[0] + first, min(extent, whole[1] - first)
 
 
-@part
+@part()
 def write_rows(box, first, count, padded, read, small, written, large, strides, room):  # type: ignore[no-untyped-def]
     """Write where `count` positions of a box, from its `first` on, read and write.
 
@@ -105,7 +105,7 @@ def write_rows(box, first, count, padded, read, small, written, large, strides, 
         store_int(room.writes + 8 * extra, load_int(room.writes + 8 * (count - 1)))
 
 
-@part
+@part()
 def write_segments(depth, height, width, channels, small, segments):  # type: ignore[no-untyped-def]
     """Write one phase's segments and return how many; each dimension is (lags, first, count).
 

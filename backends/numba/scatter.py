@@ -27,7 +27,7 @@ from opspec.backends.numba.stage import line_copier
 from opspec.backends.numba.target import Target
 
 
-@part
+@part()
 def room_at(room, memory):  # type: ignore[no-untyped-def]
     """Return the addresses of the pieces of a thread's memory."""
     return ScatterRoom(
@@ -41,7 +41,7 @@ def room_at(room, memory):  # type: ignore[no-untyped-def]
     )
 
 
-@part
+@part()
 def landing_range(first, stop, position, shape, axis):  # type: ignore[no-untyped-def]
     """Return which taps bring a source position between `first` and `stop` of the result."""
     start = position * shape.strides[axis] - shape.before[axis]
@@ -51,7 +51,7 @@ def landing_range(first, stop, position, shape, axis):  # type: ignore[no-untype
     return low, high
 
 
-@part
+@part()
 def source_range(first, stop, shape, axis, extent):  # type: ignore[no-untyped-def]
     """Return from which source position up to which one a tap may land in the range."""
     stride, before = shape.strides[axis], shape.before[axis]
@@ -100,7 +100,7 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
     staged = channels_first or STORED_BYTES[stored] != size
     tile_rows = target.rows
     spread = spreader(target, size)
-    add_grid = piece_adder(target, size)
+    add_run = piece_adder(target, size)
     line_in = line_copier(target, stored, channels_first, outwards=False)
     line_out = line_copier(target, stored, channels_first, outwards=True)
 
@@ -129,33 +129,33 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
     def add_pieces(plan, begin, count, depth, height, place, room):  # type: ignore[no-untyped-def]
         """Add what `count` positions spread by taps of the ranges `depth` and `height`.
 
-        `place` is where the first tap of depth and of height lands for batch entry 0.
+        `place` is where tap 0 of depth and of height lands for batch entry 0.
         """
         shape, steps = plan.shape, plan.box_steps
         width = plan.small.extents[3]
-        across = shape.pieces * shape.piece * size
-        read_steps = (shape.taps[1] * across, across)
-        write_steps = (shape.dilations[0] * steps[1], shape.dilations[1] * steps[2])
-        first = room.spread + depth[0] * read_steps[0] + height[0] * read_steps[1]
-        place += depth[0] * write_steps[0] + height[0] * write_steps[1]
-        rows, columns = depth[1] - depth[0], height[1] - height[0]
+        piece_bytes = shape.piece * size
         done = 0
         while done < count:
             n, w = divmod(begin + done, width)
             length = min(width - w, count - done)
-            for index in range(length):
-                spot = place + n * steps[0] + (w + index) * shape.strides[2] * steps[3]
-                made = first + (done + index) * plan.row_bytes
-                for number in range(shape.pieces):
-                    add_grid(
-                        made + number * shape.piece * size,
-                        spot + number * shape.dilations[2] * steps[3],
-                        read_steps,
-                        write_steps,
-                        rows,
-                        columns,
-                        shape.piece,
-                    )
+            first = place + n * steps[0] + w * shape.strides[2] * steps[3]
+            for d in range(depth[0], depth[1]):
+                for h in range(height[0], height[1]):
+                    to = first + d * shape.dilations[0] * steps[1] + h * shape.dilations[1] * steps[2]
+                    made = (d * shape.taps[1] + h) * shape.pieces * piece_bytes
+                    made += room.spread + done * plan.row_bytes
+                    for number in range(shape.pieces):
+                        add_run(
+                            made,
+                            to,
+                            plan.row_bytes,
+                            shape.strides[2] * steps[3],
+                            length,
+                            shape.apart,
+                            shape.piece,
+                        )
+                        made += piece_bytes
+                        to += shape.dilations[2] * steps[3]
             done += length
 
     @inlined
@@ -185,7 +185,7 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
                     )
                     add_pieces(plan, begin, count, depth, height, place, room)
 
-    @kernel
+    @kernel(target, stored, channels_first)
     def scatter(plan, source, result, filter, counter, memory, turn):  # type: ignore[no-untyped-def]
         """Take up to `turn` tasks; return whether there may be more."""
         room = room_at(plan.room, memory)

@@ -55,12 +55,14 @@ def scatter_layout(
         lanes=lanes,
         pieces=width.kernel if dilated else 1,
         piece=geometry.in_channels * (1 if dilated else width.kernel),
+        apart=1 if dilated else -(-width.kernel // width.stride),
         chunk=chunk,
         ahead=0 if staged else min(geometry.out_channels * size, MOST_AHEAD),
     )
     steps = (d * h * line, h * line, line, geometry.in_channels * size)
     room, room_bytes = _room(
         8 * (chunk + target.rows),
+        8 * target.lanes(4),
         staged * chunk * geometry.out_channels * size,
         (chunk + target.rows) * row_bytes,
         n * steps[0],
@@ -85,7 +87,9 @@ def n_lines(geometry: ConvGeometry) -> int:
     return geometry.batch * geometry.windows[0].input * geometry.windows[1].input
 
 
-def _room(addresses: int, source: int, spread: int, result: int) -> tuple[ScatterRoom, int]:
-    pieces = (addresses, addresses, SEGMENT_BYTES, CACHE_LINE, source, spread, result)
+def _room(
+    addresses: int, rows: int, source: int, spread: int, result: int
+) -> tuple[ScatterRoom, int]:
+    pieces = (addresses, addresses, SEGMENT_BYTES, rows, source, spread, result)
     starts = np.cumsum([0, *(-(-piece // CACHE_LINE) * CACHE_LINE for piece in pieces)])
     return ScatterRoom(*map(int, starts[:-1])), int(starts[-1])

@@ -25,14 +25,14 @@ def line_copier(target: Target, stored: str, channels_first: bool, *, outwards: 
     copy_one = element(target, stored, outwards=outwards)
     transpose = square(target, stored, outwards=outwards)
 
-    @part
+    @part(target, stored, channels_first, outwards)
     def copy_line(array, box, positions, channels, channel_step, rows):  # type: ignore[no-untyped-def]
         if outwards:
             copy(box, array, positions * channels)
         else:
             copy(array, box, positions * channels)
 
-    @part
+    @part(target, stored, channels_first, outwards)
     def transpose_in(array, box, positions, channels, channel_step, rows):  # type: ignore[no-untyped-def]
         step = channels * box_bytes
         whole = positions // lanes * lanes
@@ -55,7 +55,7 @@ def line_copier(target: Target, stored: str, channels_first: bool, *, outwards: 
                         box + place * step + (channel + lane) * box_bytes,
                     )
 
-    @part
+    @part(target, stored, channels_first, outwards)
     def transpose_out(array, box, positions, channels, channel_step, rows):  # type: ignore[no-untyped-def]
         step = channels * box_bytes
         whole = channels // lanes * lanes
@@ -104,7 +104,7 @@ def box_copier(copy_line: Any) -> Any:
     return copy_box
 
 
-@part
+@part()
 def steps_of(bounds, pixel):  # type: ignore[no-untyped-def]
     """Return the bytes from one index of a box to the next, and from index 0 to the first one."""
     line = (bounds[3][1] - bounds[3][0]) * pixel
@@ -120,19 +120,19 @@ def staged_computer(target: Target, stored: str, channels_first: bool, compute_b
     copy_out = box_copier(line_copier(target, stored, channels_first, outwards=True))
     size = sum_bytes(stored)
 
-    @part
+    @part(target, stored, channels_first)
     def read_bounds(plan, box, axis):  # type: ignore[no-untyped-def]
         first, length = box[axis + 1]
         low = max(first - plan.shape.most_lag[axis], 0)
         stop = first + length - plan.shape.least_lag[axis]
         return low, max(min(stop, plan.small.extents[axis + 1]), low)
 
-    @part
+    @part(target, stored, channels_first)
     def made_bounds(plan, box, axis):  # type: ignore[no-untyped-def]
         first = box[axis + 1][0] * plan.shape.strides[axis] - plan.shape.before[axis]
         return first, first + box[axis + 1][1] * plan.shape.strides[axis]
 
-    @part
+    @part(target, stored, channels_first)
     def inside(plan, bounds, axis):  # type: ignore[no-untyped-def]
         return max(bounds[0], 0), min(bounds[1], plan.large.extents[axis + 1])
 

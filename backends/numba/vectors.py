@@ -4,7 +4,8 @@ LLVM does not promote a Numba array to vector registers, so the innermost loops 
 intrinsics. Addresses are int64 and offsets are in bytes everywhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -111,6 +112,15 @@ def store_around_cache(builder: ir.IRBuilder, value: ir.Value, address: ir.Value
 def repeat(builder: ir.IRBuilder, count: ir.Value) -> Any:
     """Return a ``with`` block for a loop of `count` (int64) rounds; its value has an ``index``."""
     return cgutils.for_range(builder, count, intp=INT64)
+
+
+@contextmanager
+def each(
+    builder: ir.IRBuilder, first: ir.Value, stop: ir.Value, step: ir.Value
+) -> Iterator[ir.Value]:
+    """Loop over `first`, `first` + `step` and so on below `stop`; the ``with`` block's value."""
+    with cgutils.for_range_slice(builder, first, stop, step, intp=INT64, inc=True) as (index, _):
+        yield index
 
 
 def variables(builder: ir.IRBuilder, kind: ir.Type, count: int) -> list[ir.Value]:
