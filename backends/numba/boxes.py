@@ -11,7 +11,7 @@ from opspec.geometry import ConvGeometry, Window
 
 MOST_POSITIONS, LEAST_POSITIONS = 480, 48
 TASKS_PER_THREAD = 8
-SOURCE_BOX, RESULT_BOX = 384 * 2**10, 256 * 2**10
+SOURCE_BOX, RESULT_BOX = 384 * 2**10, 512 * 2**10
 UNLIMITED = 2**62
 
 
