@@ -1,9 +1,11 @@
 PYTHON ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/.installed
+PEERS := $(VENV)/.peers
+BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs clean
+.PHONY: help demo test bench check docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,6 +15,11 @@ demo: $(INSTALLED) ## run the main job on real input
 
 test: $(INSTALLED) ## run the tests
 	$(VENV)/bin/python -m pytest
+
+bench: $(PEERS) ## time it against other libraries; BENCH='--workloads real' and the like
+	$(VENV)/bin/python benchmarks/compare.py --output out/bench $(BENCH)
+	$(VENV)/bin/python benchmarks/variants.py --output out/bench
+	$(VENV)/bin/python benchmarks/sweep.py --output out/bench
 
 check: ## do all that CI does
 	bash .ci/run
@@ -29,3 +36,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $@
+
+# A library that cannot be had is no reason not to time the others: the page says which are missing.
+$(PEERS): $(INSTALLED)
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,numba]'
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[peers]' \
+		&& touch $@ || echo 'not all peers are installed; what follows is without them'

@@ -12,12 +12,13 @@ def described(*packages: str) -> str:
     """Return the processor, its cores, and the versions of Python and of `packages`."""
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
     return (
-        f"{_processor()}, {_usable_cores()} cores usable; {platform.system()}; "
+        f"{_processor()}, {usable_cores()} cores usable; {platform.system()}; "
         f"Python {platform.python_version()}, {versions}"
     )
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
     # macOS and Windows cannot say which cores a process may use.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -1,69 +1,15 @@
-"""Thirteen problems to time: layers as real networks have them, and the corners between them."""
+"""Thirteen problems to time: layers as real networks have them, and the corners between them.
 
-from dataclasses import dataclass
-from math import prod
-from typing import Literal, TypeAlias
+`chosen` finds them by name, and the layers of `real_layers` too.
+"""
 
-Triple: TypeAlias = tuple[int, int, int]
+from collections.abc import Sequence
+from difflib import get_close_matches
 
+from real_layers import real_layers
+from workload import Workload
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """One call of conv3d_transpose, channels last.
-
-    Parameters
-    ----------
-    name, meaning
-        A word to select it by, and what it is.
-    batch, spatial, in_channels
-        The shape of the input.
-    out_channels
-        Channels of the result.
-    kernel, strides, dilations
-        Per spatial dimension.
-    padding
-        ``"SAME"`` or ``"VALID"``.
-    """
-
-    name: str
-    meaning: str
-    batch: int
-    spatial: Triple
-    in_channels: int
-    out_channels: int
-    kernel: Triple
-    strides: Triple
-    padding: Literal["SAME", "VALID"] = "SAME"
-    dilations: Triple = (1, 1, 1)
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        """Shape of the input."""
-        return (self.batch, *self.spatial, self.in_channels)
-
-    @property
-    def filters_shape(self) -> tuple[int, ...]:
-        """Shape of the filters."""
-        return (*self.kernel, self.out_channels, self.in_channels)
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        """Shape of the result: the largest with SAME, the smallest with VALID."""
-        sizes = zip(self.spatial, self.kernel, self.strides, self.dilations, strict=True)
-        if self.padding == "SAME":
-            spatial = [size * stride for size, _, stride, _ in sizes]
-        else:
-            spatial = [
-                (size - 1) * stride + (kernel - 1) * dilation + 1
-                for size, kernel, stride, dilation in sizes
-            ]
-        return (self.batch, *spatial, self.out_channels)
-
-    @property
-    def multiply_adds(self) -> int:
-        """Multiplications, taps that land outside included."""
-        return prod(self.input_shape) * self.out_channels * prod(self.kernel)
-
+__all__ = ["WORKLOADS", "Workload", "chosen"]
 
 WORKLOADS = (
     Workload(
@@ -199,3 +145,32 @@ WORKLOADS = (
         strides=(2, 2, 2),
     ),
 )
+
+
+def chosen(names: Sequence[str]) -> tuple[Workload, ...]:
+    """Return the workloads that are named, each once.
+
+    Parameters
+    ----------
+    names
+        Of workloads, or ``"study"`` for the thirteen of this file and ``"real"`` for the layers
+        found in public code.
+
+    Raises
+    ------
+    LookupError
+        If no workload has a name.
+    """
+    groups = {"study": WORKLOADS, "real": real_layers()}
+    known = {workload.name: workload for group in groups.values() for workload in group}
+    found: dict[str, Workload] = {}
+    for name in names:
+        if name in groups:
+            found.update({workload.name: workload for workload in groups[name]})
+        elif name in known:
+            found[name] = known[name]
+        else:
+            close = get_close_matches(name, [*groups, *known], n=3)
+            hint = f"; perhaps {', '.join(close)}" if close else ""
+            raise LookupError(f"no workload and no group is called {name!r}{hint}")
+    return tuple(found.values())

@@ -1,4 +1,4 @@
-"""How blocks are cut into boxes: large enough to reuse what is fetched, small enough for the cache."""
+"""How blocks are cut into boxes: large enough for what is fetched to be used often, yet cached."""
 
 from math import prod
 from typing import NamedTuple

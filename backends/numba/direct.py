@@ -1,127 +1,103 @@
-"""The kernel for tiny problems: plain loops, for which nothing has to be laid out or packed.
+"""The kernel for tiny problems: plain loops, for which nothing has to be laid out or shared.
 
-    result[n, o * stride + tap * dilation - before, c] +=
-        sum over j of source[n, o, j] * filter[tap, c, j]
+Position o of the source spreads its channels through the taps of one line of the filter, which land
+side by side in the result if the width is not dilated. Such a piece is made and added in one go:
 
+    result[o * stride + tap * dilation - before, c] +=
+        sum over j of source[o, j] * filter[tap, c, j]
+
+for all taps of the width and all c together, for which the filter is first turned to [j][tap, c].
 Below some thousand products the other kernels' preparations cost more than all the arithmetic.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from opspec.backends.numba.jit import kernel, part
-from opspec.backends.numba.lines import sum_bytes
 from opspec.backends.numba.memory import clear, sums_at
-from opspec.backends.numba.plan import side
+from opspec.backends.numba.pieces import piece_spreader
+from opspec.backends.numba.plan import Table, table
+from opspec.backends.numba.target import Target
 from opspec.geometry import ConvGeometry
 
-Three = tuple[int, int, int]
+
+def direct_numbers(geometry: ConvGeometry) -> Table:
+    """Return what the kernel is told: extents, then the windows. One table costs a call least."""
+    windows = [
+        (w.output, w.input, w.kernel, w.stride, w.before, w.dilation) for w in geometry.windows
+    ]
+    extents = (geometry.batch, geometry.out_channels, geometry.in_channels)
+    return table([*extents, *(number for window in windows for number in window)])
 
 
-class Loops(NamedTuple):
-    """What the loops run over, and how the arrays are walked.
-
-    Parameters
-    ----------
-    batch, channels, made
-        Extents.
-    small, large, taps, strides, before, dilations
-        Per dimension; see `Window`.
-    source_steps, result_steps
-        Bytes from one index to the next: batch, depth, height, width, channel.
-    """
-
-    batch: int
-    channels: int
-    made: int
-    small: Three
-    large: Three
-    taps: Three
-    strides: Three
-    before: Three
-    dilations: Three
-    source_steps: tuple[int, int, int, int, int]
-    result_steps: tuple[int, int, int, int, int]
-
-
-def direct_loops(geometry: ConvGeometry) -> Loops:
-    """Return the loops of a problem."""
-    windows = geometry.windows
-    size = sum_bytes(geometry.dtype)
-    small = tuple(w.output for w in windows)
-    large = tuple(w.input for w in windows)
-    return Loops(
-        geometry.batch,
-        geometry.out_channels,
-        geometry.in_channels,
-        small,
-        large,
-        tuple(w.kernel for w in windows),
-        tuple(w.stride for w in windows),
-        tuple(w.before for w in windows),
-        tuple(w.dilation for w in windows),
-        side(geometry, geometry.out_channels, small, size).steps,
-        side(geometry, geometry.in_channels, large, size).steps,
-    )
-
-
-def direct_kernel(size: int) -> Any:
-    """Return the kernel for sums of `size` bytes."""
+def direct_kernel(target: Target, size: int) -> Any:
+    """Return the kernel for a target and sums of `size` bytes; all its arrays are channels last."""
     load_sum, store_sum = sums_at(size)
+    spread = piece_spreader(target, size)
 
-    @part(size)
-    def add_tap(loops, read, filter, written):  # type: ignore[no-untyped-def]
-        """Add what one tap makes of one position, in all batch entries and channels."""
-        for n in range(loops.batch):
-            row = filter
-            place = written + n * loops.result_steps[0]
-            for _ in range(loops.made):
-                total = load_sum(place)
-                factor = read + n * loops.source_steps[0]
-                for _ in range(loops.channels):
-                    total += load_sum(factor) * load_sum(row)
-                    factor += loops.source_steps[4]
-                    row += size
-                store_sum(place, total)
-                place += loops.result_steps[4]
+    @part(target, size)
+    def turn(filter, turned, lines, taps, made, channels):
+        """Write each line's taps x made x channels as channels x taps x made."""
+        lanes = taps * made
+        for line in range(lines):
+            for lane in range(lanes):
+                for j in range(channels):
+                    at = turned + ((line * channels + j) * lanes + lane) * size
+                    store_sum(at, load_sum(filter + ((line * lanes + lane) * channels + j) * size))
 
-    @part(size)
-    def add_line(loops, read, filter, written):  # type: ignore[no-untyped-def]
-        """Add what the taps along the width make of a line of positions."""
-        tap_bytes = loops.made * loops.channels * size
-        for w in range(loops.small[2]):
-            for tap in range(loops.taps[2]):
-                to = w * loops.strides[2] + tap * loops.dilations[2] - loops.before[2]
-                if to >= 0 and to < loops.large[2]:
-                    add_tap(
-                        loops,
-                        read + w * loops.source_steps[3],
-                        filter + tap * tap_bytes,
-                        written + to * loops.result_steps[3],
+    @part(target, size)
+    def add_line(width, channels, made, read, panel, written):
+        """Add what a line of positions makes of a line of taps."""
+        output, input_, taps, stride, before, dilation = width
+        line_bytes = taps * made * size
+        pieces = taps if dilation > 1 else 1
+        length = taps // pieces
+        for w in range(output):
+            for piece in range(pieces):
+                to = w * stride - before + piece * dilation
+                first, stop = max(-to, 0), min(length, input_ - to)
+                if first < stop:
+                    spread(
+                        written + (to + first) * made * size,
+                        read + w * channels * size,
+                        panel + (piece + first) * made * size,
+                        line_bytes,
+                        channels,
+                        (stop - first) * made,
                     )
 
-    @kernel(size)
-    def direct(loops, source, filter, result):  # type: ignore[no-untyped-def]
+    @kernel(target, size)
+    def direct(numbers, source, filter, result):
         """Compute `result` from contiguous arrays."""
-        read, written = source.ctypes.data, result.ctypes.data
-        clear(written, result.size * size)
-        line_bytes = loops.taps[2] * loops.made * loops.channels * size
-        for d in range(loops.small[0]):
-            for a in range(loops.taps[0]):
-                to_d = d * loops.strides[0] + a * loops.dilations[0] - loops.before[0]
-                if to_d < 0 or to_d >= loops.large[0]:
-                    continue
-                for h in range(loops.small[1]):
-                    for b in range(loops.taps[1]):
-                        to_h = h * loops.strides[1] + b * loops.dilations[1] - loops.before[1]
-                        if to_h < 0 or to_h >= loops.large[1]:
-                            continue
-                        add_line(
-                            loops,
-                            read + d * loops.source_steps[1] + h * loops.source_steps[2],
-                            filter.ctypes.data + (a * loops.taps[1] + b) * line_bytes,
-                            written + to_d * loops.result_steps[1] + to_h * loops.result_steps[2],
-                        )
-        # Named once more, so that Numba keeps the arrays until here.
-        return source.size + filter.size + result.size
+        batch, channels, made = numbers[0], numbers[1], numbers[2]
+        small_d, large_d, taps_d, stride_d, before_d, dilation_d = numbers[3:9]
+        small_h, large_h, taps_h, stride_h, before_h, dilation_h = numbers[9:15]
+        output, input_, taps, stride, before, dilation = numbers[15:21]
+        width = (output, input_, taps, stride, before, dilation)
+        room = np.empty(filter.size, filter.dtype)
+        turn(filter.ctypes.data, room.ctypes.data, taps_d * taps_h, taps, made, channels)
+        read_line, made_line = output * channels * size, input_ * made * size
+        panel_bytes = taps * made * channels * size
+        clear(result.ctypes.data, result.size * size)
+        for n in range(batch):
+            for d in range(small_d):
+                for a in range(taps_d):
+                    to_d = d * stride_d + a * dilation_d - before_d
+                    if to_d < 0 or to_d >= large_d:
+                        continue
+                    for h in range(small_h):
+                        read = source.ctypes.data + ((n * small_d + d) * small_h + h) * read_line
+                        for b in range(taps_h):
+                            to_h = h * stride_h + b * dilation_h - before_h
+                            if to_h < 0 or to_h >= large_h:
+                                continue
+                            made_at = ((n * large_d + to_d) * large_h + to_h) * made_line
+                            panel = room.ctypes.data + (a * taps_h + b) * panel_bytes
+                            add_line(
+                                width, channels, made, read, panel, result.ctypes.data + made_at
+                            )
+        # Named once more, so that Numba keeps the room until here.
+        return room.size
 
     return direct

@@ -1,7 +1,7 @@
 """The main kernel: each result is gathered once, as a sum in registers over all its taps.
 
-The dimensions are taken apart as `axis` says. One run per dimension makes a block: in each phase all
-its positions q have the same taps, so that
+The dimensions are taken apart as `axis` says. One run per dimension makes a block: in each phase
+all its positions q have the same taps, so that
 
     result[q * stride + residue - before, c] =
         sum over lags, j of source[q - lag, j] * filter[tap of the lag, c, j]
@@ -41,7 +41,7 @@ def panel_multiplier(target: Target, size: int) -> Any:
     narrow_tile = tile(target, size, 1)
 
     @inlined
-    def multiply(room, count, offset, panel, segments, bounds, around, ahead):  # type: ignore[no-untyped-def]
+    def multiply(room, count, offset, panel, segments, bounds, around, ahead):
         """`bounds` is the first lane stored, the last but one, and how many the panel has.
 
         `ahead` is how many bytes of the rows after next to ask for.
@@ -73,12 +73,12 @@ def box_computer(target: Target, size: int) -> Any:
     multiply = panel_multiplier(target, size)
 
     @part(target, size)
-    def phase_lags(dimension, run, phase):  # type: ignore[no-untyped-def]
+    def phase_lags(dimension, run, phase):
         part = dimension.parts[run, phase]
         return dimension.lags[phase, : dimension.counts[phase]], part[2], part[3]
 
     @inlined
-    def compute_phase(plan, runs, phase, panels, packed, count, large, room, segments, hints):  # type: ignore[no-untyped-def]
+    def compute_phase(plan, runs, phase, panels, packed, count, large, room, segments, hints):
         """All panels from panels[0] to panels[1] of one phase, for `count` rows."""
         a, b, c = phase
         around, ahead = hints
@@ -98,7 +98,7 @@ def box_computer(target: Target, size: int) -> Any:
                 ahead = 0
 
     @inlined
-    def compute_box(plan, runs, box, phases, panels, packed, read, small, written, large, room):  # type: ignore[no-untyped-def]
+    def compute_box(plan, runs, box, phases, panels, packed, read, small, written, large, room):
         """`phases` is which of each dimension, as first and stop; so is `panels`."""
         shape = plan.shape
         positions = box[0][1] * box[1][1] * box[2][1] * box[3][1]
@@ -142,7 +142,7 @@ def gather_kernel(target: Target, stored: str, channels_first: bool) -> Any:
     pack_group = group_packer(target, stored)
 
     @kernel(target, stored, channels_first)
-    def gather(plan, source, result, filter, counter, memory, turn):  # type: ignore[no-untyped-def]
+    def gather(plan, source, result, filter, counter, memory, turn):
         """Take up to `turn` tasks; return whether there may be more.
 
         `filter` is the packed panels, or the filter itself where tasks pack for themselves.

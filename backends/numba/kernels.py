@@ -12,9 +12,9 @@ from opspec.backends.numba.target import Target
 
 
 @cache
-def direct(size: int) -> Any:
+def direct(target: Target, size: int) -> Any:
     """Return the kernel for tiny problems with sums of `size` bytes."""
-    return _kept(direct_kernel(size), f"direct-{size}")
+    return _kept(direct_kernel(target, size), f"direct-{target.name}-{size}")
 
 
 @cache

@@ -1,9 +1,11 @@
 """A problem, laid out for the gathering kernel: once per shape, then remembered.
 
-Sizes of boxes depend on the number of threads; no result does, because each is one sum in one order.
+Sizes of boxes depend on the number of threads; no result does, because each is one sum in one
+order.
 """
 
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -35,14 +37,15 @@ LARGE_RESULT = 4 * 2**20
 Axes = tuple[Axis, Axis, Axis]
 
 
+@lru_cache(maxsize=256)
 def gather_layout(
     geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int
 ) -> Layout:
-    """Lay a problem out for `threads` threads. No side of it is empty, and some tap lands inside."""
+    """Lay a problem out for `threads` threads. Some tap of it lands inside."""
     size = sum_bytes(geometry.dtype)
     panel_lanes = target.vectors * target.lanes(size)
     windows = _merged(geometry.windows)
-    joined = _joins(windows[2], geometry.in_channels, panel_lanes)
+    joined = joins(windows[2], geometry.in_channels, panel_lanes)
     axes = (axis(windows[0]), axis(windows[1]), axis(windows[2], joined=joined))
     lanes = geometry.in_channels * (windows[2].stride if joined else 1)
     panels = -(-lanes // panel_lanes)
@@ -123,7 +126,7 @@ def _is_plain(window: Window) -> bool:
     return (window.kernel, window.stride, window.before) == (1, 1, 0)
 
 
-def _joins(width: Window, made: int, panel_lanes: int) -> bool:
+def joins(width: Window, made: int, panel_lanes: int) -> bool:
     """Whether residues of the width go side by side: where fewer lanes are left empty."""
     apart = width.stride * -(-made // panel_lanes)
     together = -(-made * width.stride // panel_lanes)

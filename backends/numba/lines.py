@@ -9,8 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from opspec.backends.numba.jit import intrinsic
 from opspec.backends.numba.target import Target
 from opspec.backends.numba.vectors import (
     ELEMENT,
@@ -18,6 +18,7 @@ from opspec.backends.numba.vectors import (
     INT16,
     INT32,
     INT64,
+    Value,
     constant,
     load,
     repeat,
@@ -43,9 +44,9 @@ def square(target: Target, stored: str, outwards: bool) -> Any:
     """
     lanes = target.lanes(sum_bytes(stored))
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def transposed(typing, rows, offset, written, step):  # type: ignore[no-untyped-def]
-        def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def transposed(typing, rows, offset, written, step):
+        def emit(context, builder, signature, arguments):
             rows, offset, written, step = arguments
             read = [
                 builder.add(load(builder, builder.add(rows, INT64(8 * i)), INT64, 8), offset)
@@ -76,14 +77,14 @@ def run(target: Target, stored: str, outwards: bool) -> Any:
     if outwards:
         from_bytes, to_bytes = to_bytes, from_bytes
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def copied(typing, read, written, count):  # type: ignore[no-untyped-def]
-        def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def copied(typing, read, written, count):
+        def emit(context, builder, signature, arguments):
             read, written, count = arguments
             fetch = _load_sums if outwards else _load_stored
             put = _store_stored if outwards else _store_sums
 
-            def copy(first: ir.Value, width: int) -> None:
+            def copy(first: Value, width: int) -> None:
                 source = builder.add(read, builder.mul(first, INT64(from_bytes)))
                 value = fetch(builder, target, stored, source, width)
                 goal = builder.add(written, builder.mul(first, INT64(to_bytes)))
@@ -105,12 +106,18 @@ def run(target: Target, stored: str, outwards: bool) -> Any:
 def element(target: Target, stored: str, outwards: bool) -> Any:
     """Return the intrinsic that copies one element from one address to another."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def copied(typing, read, written):  # type: ignore[no-untyped-def]
-        def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def copied(typing, read, written):
+        def emit(context, builder, signature, arguments):
             fetch = _load_sums if outwards else _load_stored
             put = _store_stored if outwards else _store_sums
-            put(builder, target, stored, fetch(builder, target, stored, arguments[0], 1), arguments[1])
+            put(
+                builder,
+                target,
+                stored,
+                fetch(builder, target, stored, arguments[0], 1),
+                arguments[1],
+            )
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 2), emit
@@ -119,27 +126,27 @@ def element(target: Target, stored: str, outwards: bool) -> Any:
 
 
 def _load_sums(
-    builder: ir.IRBuilder, target: Target, stored: str, address: ir.Value, lanes: int
-) -> ir.Value:
+    builder: ir.IRBuilder, target: Target, stored: str, address: Value, lanes: int
+) -> Value:
     size = sum_bytes(stored)
     return load(builder, address, vector(ELEMENT[size], lanes), size)
 
 
 def _store_sums(
-    builder: ir.IRBuilder, target: Target, stored: str, value: ir.Value, address: ir.Value
+    builder: ir.IRBuilder, target: Target, stored: str, value: Value, address: Value
 ) -> None:
     store(builder, value, address, sum_bytes(stored))
 
 
 def _load_stored(
-    builder: ir.IRBuilder, target: Target, stored: str, address: ir.Value, lanes: int
-) -> ir.Value:
+    builder: ir.IRBuilder, target: Target, stored: str, address: Value, lanes: int
+) -> Value:
     size = STORED_BYTES[stored]
     if size >= 4:
         return load(builder, address, vector(ELEMENT[size], lanes), size)
     bits = load(builder, address, vector(INT16, lanes), size)
     if stored == "bfloat16":
-        wide = builder.zext(bits, vector(INT32, lanes))
+        wide: Value = builder.zext(bits, vector(INT32, lanes))
         shifted = builder.shl(wide, constant(wide.type, [16] * lanes))
         return builder.bitcast(shifted, vector(FLOAT, lanes))
     if target.converts_half:
@@ -149,22 +156,21 @@ def _load_stored(
 
 
 def _store_stored(
-    builder: ir.IRBuilder, target: Target, stored: str, value: ir.Value, address: ir.Value
+    builder: ir.IRBuilder, target: Target, stored: str, value: Value, address: Value
 ) -> None:
     """Store sums rounded to the nearest, ties to even."""
     size, lanes = STORED_BYTES[stored], value.type.count
-    if size < 4:
-        if stored == "bfloat16":
-            value = _float_to_bfloat(builder, value)
-        elif target.converts_half:
-            half = builder.fptrunc(value, vector(ir.HalfType(), lanes))
-            value = builder.bitcast(half, vector(INT16, lanes))
-        else:
-            value = _float_to_half(builder, value)
+    if stored == "bfloat16":
+        value = _float_to_bfloat(builder, value)
+    elif stored == "float16" and target.converts_half:
+        half: Value = builder.fptrunc(value, vector(ir.HalfType(), lanes))
+        value = builder.bitcast(half, vector(INT16, lanes))
+    elif stored == "float16":
+        value = _float_to_half(builder, value)
     store(builder, value, address, size)
 
 
-def _float_to_bfloat(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+def _float_to_bfloat(builder: ir.IRBuilder, value: Value) -> Value:
     lanes = value.type.count
     of = _constants(lanes)
     bits = builder.bitcast(value, vector(INT32, lanes))
@@ -175,7 +181,7 @@ def _float_to_bfloat(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     return builder.trunc(builder.select(is_nan, quiet, rounded), vector(INT16, lanes))
 
 
-def _half_to_float(builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
+def _half_to_float(builder: ir.IRBuilder, bits: Value) -> Value:
     """Convert without an instruction for it: rebias the exponent, then mend its two ends."""
     lanes = bits.type.count
     of = _constants(lanes)
@@ -199,7 +205,7 @@ def _half_to_float(builder: ir.IRBuilder, bits: ir.Value) -> ir.Value:
     return builder.bitcast(builder.or_(value, sign), kind)
 
 
-def _float_to_half(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+def _float_to_half(builder: ir.IRBuilder, value: Value) -> Value:
     """Convert without an instruction for it; subnormals are rounded by a float addition."""
     lanes = value.type.count
     of = _constants(lanes)
@@ -227,7 +233,7 @@ def _constants(lanes: int) -> Any:
     return of
 
 
-def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
+def _transposed(builder: ir.IRBuilder, rows: list[Value]) -> list[Value]:
     """Transpose a square of registers.
 
     First inside each 16 bytes, where one instruction interleaves two registers, then by exchanging
@@ -245,12 +251,11 @@ def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     return rows
 
 
-def _interleaved(
-    builder: ir.IRBuilder, rows: list[ir.Value], run: int, inside: int
-) -> list[ir.Value]:
+def _interleaved(builder: ir.IRBuilder, rows: list[Value], run: int, inside: int) -> list[Value]:
     """Interleave runs of elements of rows that are `run` apart, within each 16 bytes."""
     lanes = len(rows)
-    low, high = [], []
+    low: list[int] = []
+    high: list[int] = []
     for start in range(0, lanes, inside):
         for half, places in ((0, low), (inside // 2, high)):
             for first in range(start + half, start + half + inside // 2, run):
@@ -265,7 +270,7 @@ def _interleaved(
     return made
 
 
-def _exchanged(builder: ir.IRBuilder, rows: list[ir.Value], block: int) -> list[ir.Value]:
+def _exchanged(builder: ir.IRBuilder, rows: list[Value], block: int) -> list[Value]:
     """Exchange the off-diagonal blocks of each pair of blocks of rows."""
     lanes = len(rows)
     low = [lane if not lane & block else lanes + lane - block for lane in range(lanes)]

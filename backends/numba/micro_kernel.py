@@ -5,9 +5,9 @@ A tile is ``rows`` positions x ``vectors`` * lanes made channels:
     sums[i][l] = sum over segments s, elements e < length[s] of
                  row[i][at_row[s] + e] * panel[line[s] + e][l]
 
-A segment is a run of memory in which a row of the source and the panel advance together: the source
-channels of one tap, or of several taps that are neighbours along the width. Each element of a row is
-broadcast to all lanes, and multiplies `vectors` vectors of the panel; `rows` * `vectors`
+A segment is a run of memory in which a row of the source and the panel advance together: the
+source channels of one tap, or of several taps that are neighbours along the width. Each element of
+a row is broadcast to all lanes, and multiplies `vectors` vectors of the panel; `rows` * `vectors`
 independent chains of multiply-adds hide each one's latency. Every sum has one order, whatever tile
 it falls into, and each result is stored once and never read.
 """
@@ -16,12 +16,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from opspec.backends.numba.jit import intrinsic
 from opspec.backends.numba.target import Target
 from opspec.backends.numba.vectors import (
     ELEMENT,
     INT64,
+    Value,
     at,
     load,
     multiply_add,
@@ -50,9 +51,9 @@ def tile(target: Target, itemsize: int, vectors: int) -> Any:
     width = target.lanes(itemsize)
     wide = vector(ELEMENT[itemsize], width)
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def tiled(typing, rows, places, offset, panel, segments, count, how, first, stop):  # type: ignore[no-untyped-def]
-        def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def tiled(typing, rows, places, offset, panel, segments, count, how, first, stop):
+        def emit(context, builder, signature, arguments):
             rows, places, offset, panel, segments, count, how, first, stop = arguments
             starts = [
                 load(builder, shifted(builder, rows, 8 * row), INT64, 8)
@@ -78,8 +79,8 @@ def _add_segment(
     builder: ir.IRBuilder,
     target: Target,
     itemsize: int,
-    operands: tuple[list[ir.Value], ir.Value, ir.Value],
-    sums: list[list[ir.Value]],
+    operands: tuple[list[Value], Value, Value],
+    sums: list[list[Value]],
 ) -> None:
     """Add what one segment contributes to all sums of the tile."""
     starts, panel, segment = operands
@@ -92,7 +93,7 @@ def _add_segment(
     at_panel = builder.mul(line, INT64(vectors * target.vector_bytes))
     base = at(builder, builder.add(panel, at_panel), element)
 
-    def step(index: ir.Value) -> None:
+    def step(index: Value) -> None:
         line = builder.gep(base, [builder.mul(index, INT64(vectors * lanes))])
         kind = vector(element, lanes).as_pointer()
         made = [
@@ -119,10 +120,10 @@ def _add_segment(
 
 def _store_tile(
     builder: ir.IRBuilder,
-    sums: list[list[ir.Value]],
-    where: list[ir.Value],
-    how: ir.Value,
-    bounds: tuple[ir.Value, ir.Value],
+    sums: list[list[Value]],
+    where: list[Value],
+    how: Value,
+    bounds: tuple[Value, Value],
     itemsize: int,
 ) -> None:
     lanes = sums[0][0].type.pointee.count
@@ -143,7 +144,7 @@ def _store_tile(
             elif number == AROUND_CACHE:
                 store_around_cache(builder, value, address)
             else:
-                inside = tuple(builder.sub(bound, INT64(lane)) for bound in bounds)
-                store_lanes(builder, value, address, itemsize, inside)
+                first, stop = (builder.sub(bound, INT64(lane)) for bound in bounds)
+                store_lanes(builder, value, address, itemsize, (first, stop))
         builder.branch(after)
     builder.position_at_end(after)

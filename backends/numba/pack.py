@@ -38,7 +38,7 @@ def lines_packer(target: Target, stored: str) -> Any:
     from_bytes, to_bytes = STORED_BYTES[stored], sum_bytes(stored)
 
     @part(target, stored)
-    def pack_lines(rows, channels, step, written):  # type: ignore[no-untyped-def]
+    def pack_lines(rows, channels, step, written):
         whole = channels // lanes * lanes
         for channel in range(0, whole, lanes):
             transpose(rows, channel * from_bytes, written + channel * step, step)
@@ -59,7 +59,7 @@ def group_packer(target: Target, stored: str) -> Any:
     target_vectors = target.vectors
 
     @part(target, stored)
-    def point_at(plan, filter, taps, first, rows):  # type: ignore[no-untyped-def]
+    def point_at(plan, filter, taps, first, rows):
         """Write the addresses of the filter's rows for `lanes` lanes from `first` on."""
         shape = plan.shape
         d, h, width = taps
@@ -72,7 +72,7 @@ def group_packer(target: Target, stored: str) -> Any:
             store_int(rows + 8 * lane, row)
 
     @part(target, stored)
-    def pack(plan, filter, group, p, written, rows):  # type: ignore[no-untyped-def]
+    def pack(plan, filter, group, p, written, rows):
         """Write panel `p` of a group; return its lines. `rows` has room for addresses."""
         a, b, c = group
         depth, height, width = plan.depth, plan.height, plan.width
@@ -102,7 +102,7 @@ def packing_kernel(target: Target, stored: str) -> Any:
     size = sum_bytes(stored)
 
     @kernel(target, stored)
-    def pack_all(plan, filter, packed, counter, memory, turn):  # type: ignore[no-untyped-def]
+    def pack_all(plan, filter, packed, counter, memory, turn):
         """Take up to `turn` panels; return whether there may be more."""
         panels = (plan.shape.lanes + panel_lanes - 1) // panel_lanes
         for _ in range(turn):
@@ -128,7 +128,7 @@ def matrix_packing_kernel(target: Target, stored: str) -> Any:
     vectors = target.vectors
 
     @kernel(target, stored)
-    def pack_matrix(plan, filter, packed, counter, memory, turn):  # type: ignore[no-untyped-def]
+    def pack_matrix(plan, filter, packed, counter, memory, turn):
         """Take up to `turn` panels; return whether there may be more."""
         channels, existing = plan.shape.channels, plan.shape.lanes
         for _ in range(turn):

@@ -1,9 +1,9 @@
 """Threads that share a kernel's tasks.
 
-Numba's own parallel layers are not used: one aborts the process on concurrent callers, another kills
-forked children. A kernel here releases the GIL and takes tasks from a counter in memory until there
-is none; any number of threads may be in it. The caller is always one of them, so that a call makes
-progress whatever the others do.
+Numba's own parallel layers are not used: one aborts the process on concurrent callers, another
+kills forked children. A kernel here releases the GIL and takes tasks from a counter in memory until
+there is none; any number of threads may be in it. The caller is always one of them, so that a call
+makes progress whatever the others do.
 """
 
 import os

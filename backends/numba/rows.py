@@ -11,7 +11,7 @@ from opspec.backends.numba.plan import BOXES, EXTENT, FIRST_TASK, Room
 
 
 @part()
-def room_at(room, memory):  # type: ignore[no-untyped-def]
+def room_at(room, memory):
     """Return the addresses of the pieces of a thread's memory."""
     return Room(
         room.reads + memory,
@@ -25,7 +25,7 @@ def room_at(room, memory):  # type: ignore[no-untyped-def]
 
 
 @part()
-def block_bounds(plan, block):  # type: ignore[no-untyped-def]
+def block_bounds(plan, block):
     """Return a block's runs, and the whole block as a box."""
     d, h, w = plan.blocks[block, 0], plan.blocks[block, 1], plan.blocks[block, 2]
     depth, height, width = plan.depth.runs, plan.height.runs, plan.width.runs
@@ -39,7 +39,7 @@ def block_bounds(plan, block):  # type: ignore[no-untyped-def]
 
 
 @part()
-def box_bounds(plan, task):  # type: ignore[no-untyped-def]
+def box_bounds(plan, task):
     """Return the runs of the block that a task lies in, and its box."""
     low, high = 0, plan.blocks.shape[0]
     while high - low > 1:
@@ -63,19 +63,19 @@ def box_bounds(plan, task):  # type: ignore[no-untyped-def]
 
 
 @part()
-def _piece(whole, number, extent):  # type: ignore[no-untyped-def]
+def _piece(whole, number, extent):
     first = number * extent
     return whole[0] + first, min(extent, whole[1] - first)
 
 
 @part()
-def write_rows(box, first, count, padded, read, small, written, large, strides, room):  # type: ignore[no-untyped-def]
+def write_rows(box, first, count, padded, read, small, written, large, strides, room):
     """Write where `count` positions of a box, from its `first` on, read and write.
 
     `read` and `written` are the addresses for q = 0. The last position is repeated up to `padded`:
     a tile that is not full then computes it again, and stores the same bits once more.
     """
-    (n0, bn), (d0, bd), (h0, bh), (w0, bw) = box
+    (n0, _), (d0, bd), (h0, bh), (w0, bw) = box
     rest, w = divmod(first, bw)
     rest, h = divmod(rest, bh)
     n, d = divmod(rest, bd)
@@ -106,7 +106,7 @@ def write_rows(box, first, count, padded, read, small, written, large, strides, 
 
 
 @part()
-def write_segments(depth, height, width, channels, small, segments):  # type: ignore[no-untyped-def]
+def write_segments(depth, height, width, channels, small, segments):
     """Write one phase's segments and return how many; each dimension is (lags, first, count).
 
     Lags that follow each other along the width are one segment: their channels are neighbours both

@@ -5,8 +5,9 @@ together. Position o of the source spreads
 
     spread[tap, c] = sum over j of source[o, j] * filter[tap, c, j]
 
-which is a matrix product without padding. What neighbouring taps of the width make lies side by side
-both in `spread` and, if the width is not dilated, in the result: such a piece is added in one go at
+which is a matrix product without padding. What neighbouring taps of the width make lies side by
+side both in `spread` and, if the width is not dilated, in the result: such a piece is added in one
+go at
 
     result[o * stride + tap * dilation - before, c] += spread[tap, c]
 
@@ -28,7 +29,7 @@ from opspec.backends.numba.target import Target
 
 
 @part()
-def room_at(room, memory):  # type: ignore[no-untyped-def]
+def room_at(room, memory):
     """Return the addresses of the pieces of a thread's memory."""
     return ScatterRoom(
         room.reads + memory,
@@ -42,7 +43,7 @@ def room_at(room, memory):  # type: ignore[no-untyped-def]
 
 
 @part()
-def landing_range(first, stop, position, shape, axis):  # type: ignore[no-untyped-def]
+def landing_range(first, stop, position, shape, axis):
     """Return which taps bring a source position between `first` and `stop` of the result."""
     start = position * shape.strides[axis] - shape.before[axis]
     step = shape.dilations[axis]
@@ -52,7 +53,7 @@ def landing_range(first, stop, position, shape, axis):  # type: ignore[no-untype
 
 
 @part()
-def source_range(first, stop, shape, axis, extent):  # type: ignore[no-untyped-def]
+def source_range(first, stop, shape, axis, extent):
     """Return from which source position up to which one a tap may land in the range."""
     stride, before = shape.strides[axis], shape.before[axis]
     span = (shape.taps[axis] - 1) * shape.dilations[axis]
@@ -69,7 +70,7 @@ def spreader(target: Target, size: int) -> Any:
     narrow_tile = tile(target, size, 1)
 
     @inlined
-    def spread(room, count, packed, channels, first, stop, existing, ahead):  # type: ignore[no-untyped-def]
+    def spread(room, count, packed, channels, first, stop, existing, ahead):
         """`first` and `stop` are lanes, of `existing` ones."""
         for p in range(first // panel_lanes, (stop + panel_lanes - 1) // panel_lanes):
             lane = p * panel_lanes
@@ -95,7 +96,7 @@ def spreader(target: Target, size: int) -> Any:
 
 
 def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
-    """Return the kernel for a target, a stored dtype and a layout; `scatter_plan` makes its plan."""
+    """Return the kernel; `scatter_layout` makes its plan."""
     size = sum_bytes(stored)
     staged = channels_first or STORED_BYTES[stored] != size
     tile_rows = target.rows
@@ -105,7 +106,7 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
     line_out = line_copier(target, stored, channels_first, outwards=True)
 
     @inlined
-    def read_rows(plan, source, n0, line, begin, count, room):  # type: ignore[no-untyped-def]
+    def read_rows(plan, source, n0, line, begin, count, room):
         """Write the addresses of `count` positions of a line of several batch entries."""
         shape, steps = plan.shape, plan.small.steps
         width = plan.small.extents[3]
@@ -126,7 +127,7 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
             store_int(room.reads + 8 * extra, last)
 
     @inlined
-    def add_pieces(plan, begin, count, depth, height, place, room):  # type: ignore[no-untyped-def]
+    def add_pieces(plan, begin, count, depth, height, place, room):
         """Add what `count` positions spread by taps of the ranges `depth` and `height`.
 
         `place` is where tap 0 of depth and of height lands for batch entry 0.
@@ -141,10 +142,14 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
             first = place + n * steps[0] + w * shape.strides[2] * steps[3]
             for d in range(depth[0], depth[1]):
                 for h in range(height[0], height[1]):
-                    to = first + d * shape.dilations[0] * steps[1] + h * shape.dilations[1] * steps[2]
+                    to = (
+                        first
+                        + d * shape.dilations[0] * steps[1]
+                        + h * shape.dilations[1] * steps[2]
+                    )
                     made = (d * shape.taps[1] + h) * shape.pieces * piece_bytes
                     made += room.spread + done * plan.row_bytes
-                    for number in range(shape.pieces):
+                    for _ in range(shape.pieces):
                         add_run(
                             made,
                             to,
@@ -159,7 +164,7 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
             done += length
 
     @inlined
-    def fill_box(plan, source, packed, box, room):  # type: ignore[no-untyped-def]
+    def fill_box(plan, source, packed, box, room):
         """Compute all that lands in a box: first and stop in batch, depth and height."""
         shape, steps = plan.shape, plan.box_steps
         (n0, n1), (d0, d1), (h0, h1) = box
@@ -186,7 +191,7 @@ def scatter_kernel(target: Target, stored: str, channels_first: bool) -> Any:
                     add_pieces(plan, begin, count, depth, height, place, room)
 
     @kernel(target, stored, channels_first)
-    def scatter(plan, source, result, filter, counter, memory, turn):  # type: ignore[no-untyped-def]
+    def scatter(plan, source, result, filter, counter, memory, turn):
         """Take up to `turn` tasks; return whether there may be more."""
         room = room_at(plan.room, memory)
         shape, extents, steps = plan.shape, plan.large.extents, plan.box_steps

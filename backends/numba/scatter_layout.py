@@ -1,10 +1,11 @@
 """A problem, laid out for the scattering kernel: once per shape, then remembered."""
 
+from functools import lru_cache
 from math import isqrt, prod
 
 import numpy as np
 
-from opspec.backends.numba.layout import CACHE_LINE, MOST_AHEAD
+from opspec.backends.numba.layout import CACHE_LINE, MOST_AHEAD, joins
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.micro_kernel import SEGMENT_BYTES
 from opspec.backends.numba.plan import Layout, ScatterPlan, ScatterRoom, ScatterShape, side, turn_of
@@ -14,13 +15,53 @@ from opspec.geometry import ConvGeometry
 RESULT_BOX, SPREAD, STAGED = 256 * 2**10, 32 * 2**10, 128 * 2**10
 MOST_CHUNK, FEW_POSITIONS = 96, 48
 TASKS_PER_THREAD = 4
+SPREAD_ROWS = 2**20
+# In cycles per position of the source, as measured on one CPU; only their ratios matter. A single
+# vector of sums has too few chains to hide the latency of all its multiply-adds.
+MULTIPLY_ADDS_PER_CYCLE = 2
+NARROW = 0.35
+PER_VECTOR = 3.0
+PER_ADDITION = 2.5
 
 
 def scatters(geometry: ConvGeometry, target: Target) -> bool:
-    """Whether scattering is expected to take less time than gathering."""
-    return geometry.in_channels < 8
+    """Whether scattering is expected to take less time than gathering, and fits into its boxes."""
+    width = geometry.windows[2]
+    size = sum_bytes(geometry.dtype)
+    row_bytes = _row_bytes(geometry, target)
+    if row_bytes * target.rows > SPREAD_ROWS or _line_bytes(geometry) > RESULT_BOX:
+        return False
+    lanes = target.lanes(size)
+    taps = prod(w.kernel for w in geometry.windows)
+    joined = width.stride if joins(width, geometry.in_channels, target.vectors * lanes) else 1
+    gathered = geometry.in_channels * joined
+    vectors = -(-gathered // lanes)
+    alone = vectors % target.vectors == 1
+    gathering = (
+        taps / joined * geometry.out_channels * (vectors + alone * NARROW) / MULTIPLY_ADDS_PER_CYCLE
+    )
+    vectors = row_bytes // target.vector_bytes
+    piece = geometry.in_channels * width.kernel
+    additions = taps // width.kernel * -(-piece // lanes)
+    scattering = vectors * (geometry.out_channels / MULTIPLY_ADDS_PER_CYCLE + PER_VECTOR)
+    return scattering + additions * PER_ADDITION < gathering
 
 
+def _row_bytes(geometry: ConvGeometry, target: Target) -> int:
+    """Return the bytes of what one position spreads."""
+    lanes = prod(w.kernel for w in geometry.windows) * geometry.in_channels
+    return -(-lanes // target.lanes(sum_bytes(geometry.dtype))) * target.vector_bytes
+
+
+def _line_bytes(geometry: ConvGeometry) -> int:
+    """Return the bytes of a line of a box, which is as long as the taps reach."""
+    width = geometry.windows[2]
+    span = (width.output - 1) * width.stride + (width.kernel - 1) * width.dilation + 1
+    longest = max(span, width.input + width.before)
+    return longest * geometry.in_channels * sum_bytes(geometry.dtype)
+
+
+@lru_cache(maxsize=256)
 def scatter_layout(
     geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int
 ) -> Layout:
@@ -30,9 +71,8 @@ def scatter_layout(
     size = sum_bytes(geometry.dtype)
     lanes = prod(w.kernel for w in windows) * geometry.in_channels
     dilated = width.dilation > 1 and width.kernel > 1
-    row_bytes = -(-lanes // target.lanes(size)) * target.vector_bytes
-    span = (width.output - 1) * width.stride + (width.kernel - 1) * width.dilation + 1
-    line = max(span, width.input + width.before) * geometry.in_channels * size
+    row_bytes = _row_bytes(geometry, target)
+    line = _line_bytes(geometry)
     n = min(geometry.batch, -(-FEW_POSITIONS // width.output))
     lines = max(RESULT_BOX // line // n, 1)
     lines = min(lines, -(-n_lines(geometry) // (TASKS_PER_THREAD * threads * n)))

@@ -26,14 +26,14 @@ def line_copier(target: Target, stored: str, channels_first: bool, *, outwards: 
     transpose = square(target, stored, outwards=outwards)
 
     @part(target, stored, channels_first, outwards)
-    def copy_line(array, box, positions, channels, channel_step, rows):  # type: ignore[no-untyped-def]
+    def copy_line(array, box, positions, channels, channel_step, rows):
         if outwards:
             copy(box, array, positions * channels)
         else:
             copy(array, box, positions * channels)
 
     @part(target, stored, channels_first, outwards)
-    def transpose_in(array, box, positions, channels, channel_step, rows):  # type: ignore[no-untyped-def]
+    def transpose_in(array, box, positions, channels, channel_step, rows):
         step = channels * box_bytes
         whole = positions // lanes * lanes
         for channel in range(0, channels, lanes):
@@ -56,7 +56,7 @@ def line_copier(target: Target, stored: str, channels_first: bool, *, outwards: 
                     )
 
     @part(target, stored, channels_first, outwards)
-    def transpose_out(array, box, positions, channels, channel_step, rows):  # type: ignore[no-untyped-def]
+    def transpose_out(array, box, positions, channels, channel_step, rows):
         step = channels * box_bytes
         whole = channels // lanes * lanes
         for place in range(0, positions, lanes):
@@ -90,7 +90,7 @@ def box_copier(copy_line: Any) -> Any:
     """Return the function that copies all lines of a box."""
 
     @inlined
-    def copy_box(array, steps, bounds, box, box_steps, channels, rows):  # type: ignore[no-untyped-def]
+    def copy_box(array, steps, bounds, box, box_steps, channels, rows):
         """`bounds` is the first index and the stop in each dimension of the array."""
         (n0, n1), (d0, d1), (h0, h1), (w0, w1) = bounds
         for n in range(n0, n1):
@@ -105,7 +105,7 @@ def box_copier(copy_line: Any) -> Any:
 
 
 @part()
-def steps_of(bounds, pixel):  # type: ignore[no-untyped-def]
+def steps_of(bounds, pixel):
     """Return the bytes from one index of a box to the next, and from index 0 to the first one."""
     line = (bounds[3][1] - bounds[3][0]) * pixel
     plane = (bounds[2][1] - bounds[2][0]) * line
@@ -121,23 +121,23 @@ def staged_computer(target: Target, stored: str, channels_first: bool, compute_b
     size = sum_bytes(stored)
 
     @part(target, stored, channels_first)
-    def read_bounds(plan, box, axis):  # type: ignore[no-untyped-def]
+    def read_bounds(plan, box, axis):
         first, length = box[axis + 1]
         low = max(first - plan.shape.most_lag[axis], 0)
         stop = first + length - plan.shape.least_lag[axis]
         return low, max(min(stop, plan.small.extents[axis + 1]), low)
 
     @part(target, stored, channels_first)
-    def made_bounds(plan, box, axis):  # type: ignore[no-untyped-def]
+    def made_bounds(plan, box, axis):
         first = box[axis + 1][0] * plan.shape.strides[axis] - plan.shape.before[axis]
         return first, first + box[axis + 1][1] * plan.shape.strides[axis]
 
     @part(target, stored, channels_first)
-    def inside(plan, bounds, axis):  # type: ignore[no-untyped-def]
+    def inside(plan, bounds, axis):
         return max(bounds[0], 0), min(bounds[1], plan.large.extents[axis + 1])
 
     @inlined
-    def compute(plan, runs, box, phases, panels, packed, source, result, room):  # type: ignore[no-untyped-def]
+    def compute(plan, runs, box, phases, panels, packed, source, result, room):
         shape = plan.shape
         batch = (box[0][0], box[0][0] + box[0][1])
         read = (

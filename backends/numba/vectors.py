@@ -6,10 +6,13 @@ intrinsics. Addresses are int64 and offsets are in bytes everywhere.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba.core import cgutils
+
+# Values have attributes that depend on their types, which no type checker knows.
+Value: TypeAlias = Any
 
 INT64 = ir.IntType(64)
 INT32 = ir.IntType(32)
@@ -31,34 +34,34 @@ def constant(kind: ir.VectorType, values: Iterable[Any]) -> ir.Constant:
     return ir.Constant(kind, list(values))
 
 
-def at(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type) -> ir.Value:
+def at(builder: ir.IRBuilder, address: Value, kind: ir.Type) -> Value:
     """Return a pointer to a `kind` at `address`."""
     return builder.inttoptr(address, kind.as_pointer())
 
 
-def shifted(builder: ir.IRBuilder, address: ir.Value, offset: int) -> ir.Value:
+def shifted(builder: ir.IRBuilder, address: Value, offset: int) -> Value:
     """Return `address` + `offset`."""
     return builder.add(address, INT64(offset)) if offset else address
 
 
-def load(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, align: int) -> ir.Value:
+def load(builder: ir.IRBuilder, address: Value, kind: ir.Type, align: int) -> Value:
     """Return the `kind` at `address`."""
     return builder.load(at(builder, address, kind), align=align)
 
 
-def store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> ir.Value:
+def store(builder: ir.IRBuilder, value: Value, address: Value, align: int) -> Value:
     """Store `value` at `address`."""
     return builder.store(value, at(builder, address, value.type), align=align)
 
 
-def splat(builder: ir.IRBuilder, value: ir.Value, lanes: int) -> ir.Value:
+def splat(builder: ir.IRBuilder, value: Value, lanes: int) -> Value:
     """Return a vector with `value` in all lanes."""
     undefined = ir.Constant(vector(value.type, lanes), ir.Undefined)
     single = builder.insert_element(undefined, value, INT32(0))
     return builder.shuffle_vector(single, undefined, constant(vector(INT32, lanes), [0] * lanes))
 
 
-def shuffled(builder: ir.IRBuilder, left: ir.Value, right: ir.Value, places: list[int]) -> ir.Value:
+def shuffled(builder: ir.IRBuilder, left: Value, right: Value, places: list[int]) -> Value:
     """Return the elements at `places` of `left` followed by `right`."""
     return builder.shuffle_vector(left, right, constant(vector(INT32, len(places)), places))
 
@@ -72,8 +75,8 @@ def declared(
 
 
 def multiply_add(
-    builder: ir.IRBuilder, left: ir.Value, right: ir.Value, sum_: ir.Value, fused: bool
-) -> ir.Value:
+    builder: ir.IRBuilder, left: Value, right: Value, sum_: Value, fused: bool
+) -> Value:
     """Return left * right + sum_."""
     if not fused:
         return builder.fadd(builder.fmul(left, right), sum_)
@@ -84,10 +87,10 @@ def multiply_add(
 
 def store_lanes(
     builder: ir.IRBuilder,
-    value: ir.Value,
-    address: ir.Value,
+    value: Value,
+    address: Value,
     align: int,
-    bounds: tuple[ir.Value, ir.Value],
+    bounds: tuple[Value, Value],
 ) -> None:
     """Store the lanes from bounds[0] up to bounds[1] (int64, may lie outside) only."""
     kind = value.type
@@ -102,28 +105,26 @@ def store_lanes(
     builder.call(function, [value, at(builder, address, kind), INT32(align), mask])
 
 
-def store_around_cache(builder: ir.IRBuilder, value: ir.Value, address: ir.Value) -> None:
+def store_around_cache(builder: ir.IRBuilder, value: Value, address: Value) -> None:
     """Store an aligned vector without reading its cache line first."""
     size = value.type.count * (4 if value.type.element == FLOAT else 8)
     stored = store(builder, value, address, align=size)
     stored.set_metadata("nontemporal", builder.module.add_metadata([INT32(1)]))
 
 
-def repeat(builder: ir.IRBuilder, count: ir.Value) -> Any:
+def repeat(builder: ir.IRBuilder, count: Value) -> Any:
     """Return a ``with`` block for a loop of `count` (int64) rounds; its value has an ``index``."""
     return cgutils.for_range(builder, count, intp=INT64)
 
 
 @contextmanager
-def each(
-    builder: ir.IRBuilder, first: ir.Value, stop: ir.Value, step: ir.Value
-) -> Iterator[ir.Value]:
+def each(builder: ir.IRBuilder, first: Value, stop: Value, step: Value) -> Iterator[Value]:
     """Loop over `first`, `first` + `step` and so on below `stop`; the ``with`` block's value."""
     with cgutils.for_range_slice(builder, first, stop, step, intp=INT64, inc=True) as (index, _):
         yield index
 
 
-def variables(builder: ir.IRBuilder, kind: ir.Type, count: int) -> list[ir.Value]:
+def variables(builder: ir.IRBuilder, kind: ir.Type, count: int) -> list[Value]:
     """Return `count` variables, zero each time this place is reached."""
     zero = ir.Constant(kind, None)
     found = [cgutils.alloca_once(builder, kind) for _ in range(count)]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from opspec import dtypes
-from opspec.backends.numba.buffers import aligned
 from opspec.backends.numba.target import Target, host
 from opspec.backends.numba.ways import Way, directly, gathering, scattering
 from opspec.geometry import ConvGeometry, Window
@@ -21,14 +20,14 @@ def warm(dtype: str, data_format: str) -> Iterator[str]:
 def warm_for(target: Target, dtype: str, data_format: str) -> Iterator[str]:
     """Compile for a target."""
     geometry = ConvGeometry(1, 1, 1, (POINT, POINT, POINT), data_format, dtype)
-    yield _ran(directly(geometry), geometry, "direct")
-    yield _ran(gathering(geometry, target, 1, 1), geometry, "gather")
-    yield _ran(scattering(geometry, target, 1, 1), geometry, "scatter")
+    yield _ran(directly(geometry, target), geometry, "direct")
+    yield _ran(gathering(geometry, target, 1), geometry, "gather")
+    yield _ran(scattering(geometry, target, 1), geometry, "scatter")
 
 
 def _ran(way: Way, geometry: ConvGeometry, name: str) -> str:
     kind = dtypes.numpy_dtype(geometry.dtype)
     filter = np.zeros(geometry.filter_shape, kind)
     source = np.zeros(geometry.output_shape, kind)
-    way(filter, source, aligned(geometry.input_shape, kind))
+    way(filter, source, None)
     return name

@@ -3,90 +3,114 @@
 It depends on the shapes alone, so that the same call always gives the same bits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from opspec import dtypes
+from opspec import dtypes, threads
 from opspec.backends.numba import kernels
 from opspec.backends.numba.buffers import aligned
-from opspec.backends.numba.direct import Loops, direct_loops
-from opspec.backends.numba.layout import Layout, gather_layout
+from opspec.backends.numba.direct import direct_numbers
+from opspec.backends.numba.layout import gather_layout
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.pack import Filter
+from opspec.backends.numba.plan import Layout, Table
 from opspec.backends.numba.pool import run
 from opspec.backends.numba.scatter_layout import scatter_layout, scatters
 from opspec.backends.numba.target import Target
 from opspec.geometry import ConvGeometry
 
 Array: TypeAlias = np.ndarray[Any, Any]
+# Takes filter and source, contiguous, and perhaps an array for the result; returns the result.
+Way: TypeAlias = Callable[[Array, Array, Array | None], Array]
 
-TINY = 20_000
+TINY = 1_000_000
 WORTH_THREADS = 400_000
 ALL = 2**62
-
-
-class Way(Protocol):
-    """A way to compute a problem."""
-
-    def __call__(self, filter: Array, source: Array, result: Array) -> None:
-        """Fill `result` from contiguous operands."""
-
-
-class Recipe(NamedTuple):
-    """The shape and dtype of the result, and the way to it."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    way: Way
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
     """Nothing lands inside, or there is nothing: the result is zeros."""
 
-    def __call__(self, filter: Array, source: Array, result: Array) -> None:
-        """Fill the result."""
-        result.fill(0)
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
+        """Return zeros."""
+        if out is None:
+            return np.zeros(self.shape, self.dtype)
+        out.fill(0)
+        return out
 
 
 @dataclass(frozen=True, slots=True)
 class Directly:
-    """Plain loops. What is stored in half the width is computed on as a copy: it is tiny."""
+    """Plain loops over arrays that are channels last."""
 
-    loops: Loops
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    numbers: Table
     kernel: Any
-    sums: Any
 
-    def __call__(self, filter: Array, source: Array, result: Array) -> None:
-        """Fill the result."""
-        if self.sums is None:
-            self.kernel(self.loops, source, filter, result)
-            return
-        sums = np.empty(result.shape, self.sums)
-        self.kernel(self.loops, source.astype(self.sums), filter.astype(self.sums), sums)
+    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
+        """Compute in the caller's arrays."""
+        if out is None:
+            out = np.empty(self.shape, self.dtype)
+        self.kernel(self.numbers, source, filter, out)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class DirectlyOnCopies:
+    """Plain loops over copies that are channels last, in the type of the sums: they are tiny."""
+
+    directly: Directly
+    dtype: np.dtype[Any]
+    channels_first: bool
+
+    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
+        """Compute in copies and copy the result."""
+        sums = self.directly.dtype
+        if self.channels_first:
+            source = np.moveaxis(source, 1, -1)
+        source, filter = (array.astype(sums, order="C") for array in (source, filter))
+        made = self.directly(filter, source, None)
+        if self.channels_first:
+            made = np.moveaxis(made, -1, 1)
+        if out is None:
+            out = np.empty(made.shape, self.dtype)
         with np.errstate(all="ignore"):
-            result[...] = sums
+            out[...] = made
+        return out
 
 
 @dataclass(frozen=True, slots=True)
 class InTasks:
     """Pack the filter, then share the tasks of a kernel among threads."""
 
-    layout: Layout
+    geometry: ConvGeometry
+    target: Target
+    multiply_adds: int
+    lay_out: Callable[[ConvGeometry, Target, int, int], Layout]
     pack: Any
     kernel: Any
-    threads: int
     zeros: Array
 
-    def __call__(self, filter: Array, source: Array, result: Array) -> None:
-        """Fill the result."""
-        plan, room, turn, packed_bytes, cleared = self.layout
+    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
+        """Compute in as many threads as are allowed, if they repay themselves."""
+        if out is None:
+            dtype = dtypes.numpy_dtype(self.geometry.dtype)
+            out = aligned(self.geometry.input_shape, dtype)
+        limit = 1 if self.multiply_adds < WORTH_THREADS else threads.limit()
+        layout = self.lay_out(self.geometry, self.target, limit, self.multiply_adds)
+        plan, room, turn, packed_bytes, cleared = layout
         if cleared:
-            result.fill(0)
+            out.fill(0)
         given = Filter(filter.ctypes.data, self.zeros.ctypes.data)
         if packed_bytes:
             packed = aligned((packed_bytes,), np.dtype(np.uint8))
@@ -95,59 +119,58 @@ class InTasks:
             def pack(counter: int, memory: int) -> bool:
                 return bool(self.pack(plan, given, panels, counter, memory, ALL))
 
-            run(pack, room, self.threads)
+            run(pack, room, limit)
             given = Filter(panels, given.zeros)
-        read, written = source.ctypes.data, result.ctypes.data
+        read, written = source.ctypes.data, out.ctypes.data
 
         def compute(counter: int, memory: int) -> bool:
             return bool(self.kernel(plan, read, written, given, counter, memory, turn))
 
-        run(compute, room, self.threads)
+        run(compute, room, limit)
+        return out
 
 
 @lru_cache(maxsize=1024)
-def recipe(geometry: ConvGeometry, target: Target, threads: int) -> Recipe:
-    """Return how to compute a problem for a target, in at most `threads` threads."""
-    way = _way(geometry, target, threads)
-    return Recipe(geometry.input_shape, dtypes.numpy_dtype(geometry.dtype), way)
-
-
-def _way(geometry: ConvGeometry, target: Target, threads: int) -> Way:
+def way_for(geometry: ConvGeometry, target: Target) -> Way:
+    """Return the way to compute a problem for a target."""
     multiply_adds = prod(
         sum(len(w.positions(tap)) for tap in range(w.kernel)) for w in geometry.windows
     )
     multiply_adds *= geometry.batch * geometry.in_channels * geometry.out_channels
     if not multiply_adds:
-        return Nothing()
+        return Nothing(geometry.input_shape, dtypes.numpy_dtype(geometry.dtype))
     if multiply_adds < TINY:
-        return directly(geometry)
-    if multiply_adds < WORTH_THREADS:
-        threads = 1
+        return directly(geometry, target)
     if scatters(geometry, target):
-        return scattering(geometry, target, threads, multiply_adds)
-    return gathering(geometry, target, threads, multiply_adds)
+        return scattering(geometry, target, multiply_adds)
+    return gathering(geometry, target, multiply_adds)
 
 
-def directly(geometry: ConvGeometry) -> Way:
+def directly(geometry: ConvGeometry, target: Target) -> Way:
     """Return the way of a tiny problem."""
-    sums = np.float32 if STORED_BYTES[geometry.dtype] < 4 else None
-    return Directly(direct_loops(geometry), kernels.direct(sum_bytes(geometry.dtype)), sums)
+    size = sum_bytes(geometry.dtype)
+    channels_first = geometry.data_format == "NCDHW"
+    spatial = tuple(w.input for w in geometry.windows)
+    shape = (geometry.batch, *spatial, geometry.in_channels)
+    sums = np.dtype(f"float{8 * size}")
+    plain = Directly(shape, sums, direct_numbers(geometry), kernels.direct(target, size))
+    if not channels_first and STORED_BYTES[geometry.dtype] == size:
+        return plain
+    return DirectlyOnCopies(plain, dtypes.numpy_dtype(geometry.dtype), channels_first)
 
 
-def gathering(geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int) -> Way:
+def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
     """Return the way of a problem whose results are gathered."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
-    layout = gather_layout(geometry, target, threads, multiply_adds)
     kernel, pack = kernels.gather(target, dtype, first), kernels.pack(target, dtype)
-    return InTasks(layout, pack, kernel, threads, _zeros(geometry))
+    return InTasks(geometry, target, multiply_adds, gather_layout, pack, kernel, _zeros(geometry))
 
 
-def scattering(geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int) -> Way:
+def scattering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
     """Return the way of a problem whose products are scattered."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
-    layout = scatter_layout(geometry, target, threads, multiply_adds)
     kernel, pack = kernels.scatter(target, dtype, first), kernels.pack_matrix(target, dtype)
-    return InTasks(layout, pack, kernel, threads, _zeros(geometry))
+    return InTasks(geometry, target, multiply_adds, scatter_layout, pack, kernel, _zeros(geometry))
 
 
 def _zeros(geometry: ConvGeometry) -> Array:

@@ -1,0 +1,195 @@
+"""The Numba kernels, each forced onto problems of every kind, against independent sums."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import opspec
+from opspec.backends.numba.target import AVX512, NEON, PORTABLE, Target, host
+from opspec.conformance.oracle import direct_sum, exact_sum
+from opspec.conformance.runner import check
+from opspec.conformance.tolerance import require_bounded
+
+numba = pytest.importorskip("numba", reason="numba is not installed; it comes with opspec[numba]")
+
+from opspec.backends.numba import conv3d_backprop_input_v2 as entry  # noqa: E402
+from opspec.backends.numba import kernels, ways  # noqa: E402
+
+DTYPES = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)
+WAYS = ("direct", "gather", "scatter")
+
+
+@pytest.fixture
+def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Send every problem the way that the test asks for."""
+    way: str = request.param
+    monkeypatch.setattr(ways, "TINY", 2**62 if way == "direct" else 0)
+    monkeypatch.setattr(ways, "scatters", lambda geometry, target: way == "scatter")
+    ways.way_for.cache_clear()
+    yield way
+    ways.way_for.cache_clear()
+
+
+def problem(seed: int, dtypes: tuple[Any, ...], data_formats: tuple[str, ...]) -> dict[str, Any]:
+    rng = np.random.default_rng([20261203, seed])
+    size, kernel, stride, dilation = (
+        rng.integers(low, high, 3) for low, high in ((1, 14), (1, 6), (1, 5), (1, 4))
+    )
+    padding = str(rng.choice(["SAME", "VALID"]))
+    span = (kernel - 1) * dilation + 1
+    windows = (
+        -(-size // stride) if padding == "SAME" else np.maximum((size - span) // stride + 1, 0)
+    )
+    batch, contracted, made = rng.integers(1, 4), rng.integers(0, 40), rng.integers(1, 40)
+    dtype = dtypes[rng.integers(len(dtypes))]
+    order = [0, 1, 2, 3, 4] if rng.choice(data_formats) == "NDHWC" else [0, 4, 1, 2, 3]
+    taps = rng.integers(-2, 3, (*kernel, made, contracted))
+    data = rng.integers(-2, 3, (batch, *windows, contracted))
+    return {
+        "input_sizes": [int((batch, *size, made)[axis]) for axis in order],
+        "filter": taps.astype(dtype),
+        "out_backprop": np.ascontiguousarray(data.transpose(order)).astype(dtype),
+        "strides": [int((1, *stride, 1)[axis]) for axis in order],
+        "padding": padding,
+        "data_format": "NDHWC" if order[1] == 1 else "NCDHW",
+        "dilations": [int((1, *dilation, 1)[axis]) for axis in order],
+    }
+
+
+def computed(given: dict[str, Any]) -> Any:
+    """Compute into memory full of NaN, so that what is not written shows."""
+    out = np.full(given["input_sizes"], np.nan, given["filter"].dtype)
+    opspec.raw_ops.Conv3DBackpropInputV2(**given, out=out, backend="numba")
+    return out
+
+
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
+def test_random_problems_are_exact(forced: str, dtype: Any, data_format: str) -> None:
+    for seed in range(50):
+        given = problem(seed, (dtype,), (data_format,))
+        with opspec.thread_limit(1 + seed % 3):
+            result = computed(given)
+        np.testing.assert_array_equal(result.astype(np.float64), exact_sum(**given))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+@pytest.mark.parametrize("target", [PORTABLE, NEON, AVX512], ids=lambda target: target.name)
+def test_other_cpus_kernels_are_exact_too(
+    forced: str, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # LLVM expresses wide vectors by narrower ones where the CPU has no wide ones.
+    monkeypatch.setattr(entry, "host", lambda: target)
+    dtypes = DTYPES[:1] + DTYPES[2:3] if target is PORTABLE else DTYPES[2:3]
+    for seed in range(100, 140):
+        given = problem(seed, dtypes, ("NDHWC", "NCDHW"))
+        np.testing.assert_array_equal(computed(given).astype(np.float64), exact_sum(**given))
+
+
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+def test_each_way_passes_the_whole_suite(forced: str) -> None:
+    report = check("numba", strict=True)
+    assert report.ok, [result for result in report.results if result.verdict.value == "fail"]
+    assert report.executed == check("numpy").executed
+
+
+@pytest.mark.parametrize("forced", ["gather", "scatter"], indirect=True)
+@pytest.mark.parametrize("made", [1, 2, 5, 16, 24])
+def test_long_sums_of_zero_mean_data_are_within_the_bound(forced: str, made: int) -> None:
+    rng = np.random.default_rng(made)
+    given: dict[str, Any] = {
+        "input_sizes": [2, 6, 7, 9, made],
+        "filter": rng.standard_normal((3, 2, 4, made, 100)).astype(np.float32),
+        "out_backprop": rng.standard_normal((2, 3, 7, 5, 100)).astype(np.float32),
+        "strides": [1, 2, 1, 2, 1],
+        "padding": "SAME",
+        "data_format": "NDHWC",
+        "dilations": [1, 1, 1, 1, 1],
+    }
+    require_bounded(computed(given), *direct_sum(**given), "NDHWC")
+
+
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("operand", ["filter", "out_backprop"])
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_nan_and_infinity_go_where_their_taps_go(
+    forced: str, special: float, operand: str, seed: int
+) -> None:
+    seeds = range(seed, seed + 10_000, 100)
+    tried = (problem(each, (np.float32,), ("NDHWC", "NCDHW")) for each in seeds)
+    given = next(one for one in tried if one["out_backprop"].size)
+    flat = given[operand].reshape(-1)
+    flat[seed % flat.size] = special
+    with np.errstate(invalid="ignore"):
+        expected, _ = direct_sum(**given)
+    np.testing.assert_array_equal(computed(given), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+def test_subnormals_are_kept(forced: str) -> None:
+    given = problem(300, (np.float32,), ("NDHWC",))
+    expected = exact_sum(**given) * 2.0**-149
+    given["filter"] = given["filter"] * np.float32(2.0**-149)
+    assert np.any(expected)
+    np.testing.assert_array_equal(computed(given), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+def test_half_precision_is_rounded_once(forced: str, dtype: type) -> None:
+    terms = 4096
+    ones: Any = np.ones((1, 1, 1, 1, terms), dtype)
+    data = ones.copy()
+    data[..., 0] = 0.5
+    result = opspec.nn.conv3d_transpose(data, ones, [1, 1, 1, 1, 1], 1, backend="numba")
+    assert float(result.ravel()[0]) == 4096
+
+
+def test_empty_sums_are_positive_zeros() -> None:
+    empty = np.ones((2, 2, 2, 3, 0), np.float32)
+    data = np.ones((1, 2, 2, 2, 0), np.float32)
+    out = np.full((1, 4, 4, 4, 3), np.nan, np.float32)
+    opspec.nn.conv3d_transpose(data, empty, out.shape, 2, out=out, backend="numba")
+    assert not np.any(out)
+    assert not np.any(np.signbit(out))
+
+
+@pytest.mark.parametrize("start", [4, 16, 32, 60, 64])
+def test_large_results_may_begin_anywhere_in_memory(start: int) -> None:
+    rng = np.random.default_rng(5)
+    data = rng.integers(-2, 3, (1, 20, 20, 20, 2)).astype(np.float32)
+    filters = rng.integers(-2, 3, (2, 2, 2, 32, 2)).astype(np.float32)
+    shape = (1, 40, 40, 40, 32)
+    expected = opspec.nn.conv3d_transpose(data, filters, shape, 2, backend="numpy")
+    room = np.empty(expected.nbytes + 192, np.uint8)
+    first = -room.ctypes.data % 64 + start
+    out = room[first : first + expected.nbytes].view(np.float32).reshape(shape)
+    opspec.nn.conv3d_transpose(data, filters, shape, 2, out=out, backend="numba")
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("forced", ["gather", "scatter"], indirect=True)
+def test_one_compiled_kernel_takes_all_problems(forced: str) -> None:
+    for seed in range(400, 430):
+        computed(problem(seed, (np.float32,), ("NDHWC",)))
+    make = kernels.gather if forced == "gather" else kernels.scatter
+    assert len(make(host(), "float32", False).signatures) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "dtype", "expected"),
+    [(1, "float32", "scatter"), (64, "float32", "gather")],
+)
+def test_few_made_channels_are_scattered(made: int, dtype: str, expected: str) -> None:
+    from opspec.geometry import ConvGeometry, Window
+
+    window = Window.fitted(32, 4, 2, 1, "SAME")
+    geometry = ConvGeometry(1, made, 64, (window, window, window), "NDHWC", dtype)
+    way: Any = ways.way_for(geometry, host())
+    assert way.kernel is getattr(kernels, expected)(host(), dtype, False)
