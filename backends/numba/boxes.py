@@ -40,8 +40,8 @@ def box_limits(
     return Limits(max(min(most, RESULT_BOX // made), 1), max(SOURCE_BOX // read, 1))
 
 
-def blocks_of(axes: tuple[Axis, ...], batch: int, limits: Limits) -> tuple[Table, int]:
-    """Return `Plan.blocks` and how many source positions a box reads at most.
+def blocks_of(axes: tuple[Axis, ...], batch: int, limits: Limits) -> tuple[Table, int, int]:
+    """Return `Plan.blocks`, how many boxes there are, and how much of the source one reads at most.
 
     Boxes are as long as possible along the width; the rest of what is allowed goes to height and
     depth in equal parts if neighbouring boxes read the same source, else to the height first.
@@ -53,7 +53,7 @@ def blocks_of(axes: tuple[Axis, ...], batch: int, limits: Limits) -> tuple[Table
     more = [a.reach for a in axes]
     w = _cut(width, limits.positions, limits.source // ((1 + more[0]) * (1 + more[1])) - more[2])
     rows = limits.positions // w
-    if more[0] and limits.source < 2**62:
+    if more[0] and limits.source < UNLIMITED:
         rows = np.ceil(np.sqrt(rows)).astype(np.int64)
     h = _cut(height, rows, limits.source // ((w + more[2]) * (1 + more[0])) - more[1])
     plane = (w + more[2]) * (h + more[1])
@@ -62,13 +62,13 @@ def blocks_of(axes: tuple[Axis, ...], batch: int, limits: Limits) -> tuple[Table
     n = _cut(np.full_like(d, batch), limits.positions // (w * h * d), limits.source // volume)
     extents = np.stack([n, d, h, w], 1)
     counts = -(-np.stack([np.full_like(d, batch), depth, height, width], 1) // extents)
-    tasks = counts.prod(1)
-    first = np.cumsum(tasks) - tasks
-    blocks = table(np.concatenate([runs.T, extents, counts, first[:, None]], 1))
+    boxes = counts.prod(1)
+    ends = np.cumsum(boxes)
+    blocks = table(np.concatenate([runs.T, extents, counts, (ends - boxes)[:, None]], 1))
     reads = [
         np.minimum(e + m, a.window.output) for e, m, a in zip((d, h, w), more, axes, strict=True)
     ]
-    return blocks, int((n * reads[0] * reads[1] * reads[2]).max())
+    return blocks, int(ends[-1]), int((n * reads[0] * reads[1] * reads[2]).max())
 
 
 def _cut(length: Table, *most: Table | int) -> Table:

@@ -99,9 +99,10 @@ class DiskCache:
         content = serialize.dumps(compiled._reduce())
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as written:
-                written.write(content)
-            os.replace(written.name, file)
+            with tempfile.TemporaryDirectory(dir=file.parent) as aside:
+                written = Path(aside) / file.name
+                written.write_bytes(content)
+                written.replace(file)
         except OSError as error:
             _say_once(str(error))
 

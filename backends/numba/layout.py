@@ -7,6 +7,7 @@ order.
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,70 +44,109 @@ def gather_layout(
 ) -> Layout:
     """Lay a problem out for `threads` threads. Some tap of it lands inside."""
     size = sum_bytes(geometry.dtype)
-    panel_lanes = target.vectors * target.lanes(size)
+    stored = STORED_BYTES[geometry.dtype]
+    staged = geometry.data_format == "NCDHW" or stored != size
     windows = _merged(geometry.windows)
-    joined = joins(windows[2], geometry.in_channels, panel_lanes)
+    joined = joins(windows[2], geometry.in_channels, target.vectors * target.lanes(size))
     axes = (axis(windows[0]), axis(windows[1]), axis(windows[2], joined=joined))
-    lanes = geometry.in_channels * (windows[2].stride if joined else 1)
-    panels = -(-lanes // panel_lanes)
-    groups, order = _groups(axes)
-    line = -(-lanes // target.lanes(size)) * target.vector_bytes * geometry.out_channels
-    packed = (
-        int(groups[-1, -1, -1] + axes[0].sizes[-1] * axes[1].sizes[-1] * axes[2].sizes[-1]) * line
-    )
-    largest = prod(max(a.sizes) for a in axes) * geometry.out_channels * panel_lanes * size
-    staged = geometry.data_format == "NCDHW" or STORED_BYTES[geometry.dtype] != size
-    stationary = (
-        not staged
-        and packed > LARGE_FILTER
-        and geometry.batch * prod(w.output for w in windows) <= FEW_POSITIONS
-        and largest <= LARGEST_PANEL
-        and len(order) * panels >= 2 * threads
-    )
+    panels = _panels(geometry, axes, target, size)
+    stationary = not staged and _keeps_panels(geometry, panels, threads)
     limits = box_limits(geometry, windows, size, threads, staged=staged)
-    blocks, source_positions = blocks_of(axes, geometry.batch, limits)
-    tasks = len(order) * panels if stationary else int(blocks[-1, -1] + blocks[-1, 7:11].prod())
-    shape = Shape(
-        channels=geometry.out_channels,
-        made=geometry.in_channels,
-        lanes=lanes,
-        taps=(windows[1].kernel, windows[2].kernel),
-        strides=(windows[0].stride, windows[1].stride, windows[2].stride),
-        before=(windows[0].before, windows[1].before, windows[2].before),
-        least_lag=(axes[0].least_lag, axes[1].least_lag, axes[2].least_lag),
-        most_lag=(axes[0].most_lag, axes[1].most_lag, axes[2].most_lag),
-        chunk=CHUNK,
-        around=int(not staged and _stores_whole_lines(geometry, windows[2], size)),
-        ahead=0 if staged else min(geometry.out_channels * size, MOST_AHEAD),
-        cleared=int(not all(a.complete for a in axes)),
-        panels=panels * stationary,
-    )
+    blocks, boxes, source_positions = blocks_of(axes, geometry.batch, limits)
+    shape = _shape(geometry, axes, size, panels, staged=staged, stationary=stationary)
     room, room_bytes = _room(
         axes,
         target,
-        staged * source_positions * geometry.out_channels * size,
-        staged * limits.positions * prod(shape.strides) * geometry.in_channels * size,
-        stationary * largest,
+        source=staged * source_positions * geometry.out_channels * size,
+        result=staged * limits.positions * prod(shape.strides) * geometry.in_channels * size,
+        panel=stationary * panels.largest,
     )
-    stored = STORED_BYTES[geometry.dtype]
-    small = side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored)
-    large = side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored)
     plan = Plan(
-        tasks,
-        shape,
-        small,
-        large,
-        _dimension(axes[0], 1),
-        _dimension(axes[1], 1),
-        _dimension(axes[2], geometry.in_channels),
-        blocks,
-        table(groups * (line * (not stationary))),
-        order,
-        room,
+        tasks=len(panels.order) * panels.per_group if stationary else boxes,
+        shape=shape,
+        small=side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored),
+        large=side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored),
+        depth=_dimension(axes[0], 1),
+        height=_dimension(axes[1], 1),
+        width=_dimension(axes[2], geometry.in_channels),
+        blocks=blocks,
+        groups=table(panels.starts * (not stationary)),
+        order=panels.order,
+        room=room,
     )
-    turn = turn_of(tasks, multiply_adds)
-    cleared = bool(shape.cleared and not staged)
-    return Layout(plan, room_bytes, turn, 0 if stationary else packed, cleared)
+    return Layout(
+        plan,
+        room_bytes,
+        turn=turn_of(plan.tasks, multiply_adds),
+        packed_bytes=0 if stationary else panels.all_bytes,
+        cleared=bool(shape.cleared and not staged),
+    )
+
+
+class _Panels(NamedTuple):
+    """The packed filter: lanes, panels per group, and where groups begin, in bytes."""
+
+    lanes: int
+    per_group: int
+    starts: Table
+    order: Table
+    largest: int
+    all_bytes: int
+
+
+def _panels(geometry: ConvGeometry, axes: Axes, target: Target, size: int) -> _Panels:
+    lanes = geometry.in_channels * len(axes[2].phases[0].residues)
+    vectors = -(-lanes // target.lanes(size))
+    sizes = np.einsum("d,h,w->dhw", *(np.array(a.sizes, np.int64) for a in axes))
+    order = np.argsort(-sizes, axis=None, kind="stable")
+    group_bytes = sizes.ravel() * geometry.out_channels * vectors * target.vector_bytes
+    ends = np.cumsum(group_bytes)
+    widest = min(vectors, target.vectors) * target.vector_bytes
+    return _Panels(
+        lanes,
+        -(-vectors // target.vectors),
+        table((ends - group_bytes).reshape(sizes.shape)),
+        table(np.stack(np.unravel_index(order, sizes.shape), 1)),
+        int(sizes.max()) * geometry.out_channels * widest,
+        int(ends[-1]),
+    )
+
+
+def _keeps_panels(geometry: ConvGeometry, panels: _Panels, threads: int) -> bool:
+    """Whether each task packs a panel for itself, and meets all positions with it."""
+    return (
+        panels.all_bytes > LARGE_FILTER
+        and geometry.batch * prod(w.output for w in geometry.windows) <= FEW_POSITIONS
+        and panels.largest <= LARGEST_PANEL
+        and len(panels.order) * panels.per_group >= 2 * threads
+    )
+
+
+def _shape(
+    geometry: ConvGeometry,
+    axes: Axes,
+    size: int,
+    panels: _Panels,
+    *,
+    staged: bool,
+    stationary: bool,
+) -> Shape:
+    depth, height, width = (a.window for a in axes)
+    return Shape(
+        channels=geometry.out_channels,
+        made=geometry.in_channels,
+        lanes=panels.lanes,
+        taps=(height.kernel, width.kernel),
+        strides=(depth.stride, height.stride, width.stride),
+        before=(depth.before, height.before, width.before),
+        least_lag=(axes[0].least_lag, axes[1].least_lag, axes[2].least_lag),
+        most_lag=(axes[0].most_lag, axes[1].most_lag, axes[2].most_lag),
+        chunk=CHUNK,
+        around=int(not staged and _stores_whole_lines(geometry, width, size)),
+        ahead=0 if staged else min(geometry.out_channels * size, MOST_AHEAD),
+        cleared=int(not all(a.complete for a in axes)),
+        panels=panels.per_group * stationary,
+    )
 
 
 def _merged(windows: tuple[Window, Window, Window]) -> tuple[Window, Window, Window]:
@@ -131,15 +171,6 @@ def joins(width: Window, made: int, panel_lanes: int) -> bool:
     apart = width.stride * -(-made // panel_lanes)
     together = -(-made * width.stride // panel_lanes)
     return together < apart and joinable(width)
-
-
-def _groups(axes: Axes) -> tuple[Table, Table]:
-    """Return how many taps come before each group, and the groups with the most taps first."""
-    taps = [np.array(a.sizes, np.int64) for a in axes]
-    sizes = np.einsum("d,h,w->dhw", *taps)
-    before = np.concatenate([[0], np.cumsum(sizes)[:-1]]).reshape(sizes.shape)
-    order = np.argsort(-sizes, axis=None, kind="stable")
-    return table(before), table(np.stack(np.unravel_index(order, sizes.shape), 1))
 
 
 def _stores_whole_lines(geometry: ConvGeometry, width: Window, size: int) -> bool:

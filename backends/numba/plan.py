@@ -12,10 +12,10 @@ from opspec.geometry import ConvGeometry
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Three: TypeAlias = tuple[int, int, int]
 
-# The columns of `Plan.blocks`: runs (3), extents of a box (4), boxes per extent (4), first task.
 MULTIPLY_ADDS_PER_TURN = 5 * 10**9
 
-RUN, EXTENT, BOXES, FIRST_TASK = 0, 3, 7, 11
+# The columns of `Plan.blocks` after the three runs: extents of a box, boxes per extent, first task.
+EXTENT, BOXES, FIRST_TASK = 3, 7, 11
 
 
 class Dimension(NamedTuple):

@@ -22,9 +22,9 @@ class _Job:
     """One kernel call that several threads work on."""
 
     def __init__(self, share: Share, counter: Any, room: int) -> None:
-        self.share = share
-        self.counter = counter
-        self.room = room
+        self._share = share
+        self._counter = counter
+        self._room = room
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._working = 0
@@ -32,13 +32,14 @@ class _Job:
         self._failure: BaseException | None = None
 
     def help(self) -> None:
-        """Work until there is no task; come too late without harm."""
+        """Work in another thread than the caller's; come too late without harm."""
         with self._lock:
             if self._closed:
                 return
             self._working += 1
         try:
             self.work()
+        # Whatever it is, the caller's thread raises it.
         except BaseException as error:
             self._failure = error
         finally:
@@ -47,21 +48,32 @@ class _Job:
                 self._idle.notify_all()
 
     def work(self) -> None:
-        memory = _memory(self.room)
-        while self.share(memory):
+        """Work until there is no task."""
+        memory = _memory(self._room)
+        while self._share(memory):
             pass
 
     def finish(self) -> None:
-        """Let nobody else begin, and wait for those who have."""
+        """Let nobody else begin, and wait for those who have: they write into the caller's arrays.
+
+        A Ctrl-C while waiting is passed on, but only after that.
+        """
+        failure: BaseException | None = None
         with self._lock:
             self._closed = True
             while self._working:
-                self._idle.wait()
-        if self._failure is not None:
-            raise self._failure
+                try:
+                    self._idle.wait()
+                except BaseException as error:
+                    failure = error
+                    self.cancel()
+        failure = failure or self._failure
+        if failure is not None:
+            raise failure
 
     def cancel(self) -> None:
-        self.counter[0] = 2**62
+        """Leave no task to take."""
+        self._counter[0] = 2**62
 
 
 class _Pool:
@@ -113,9 +125,9 @@ def run(share: Callable[[int, int], bool], room: int, threads: int) -> None:
     counter = np.zeros(1, np.int64)
     address = counter.ctypes.data
     job = _Job(lambda memory: share(address, memory), counter, room)
-    if threads > 1:
-        _pool.ask(job, threads - 1)
     try:
+        if threads > 1:
+            _pool.ask(job, threads - 1)
         job.work()
     except BaseException:
         job.cancel()

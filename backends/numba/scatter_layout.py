@@ -8,7 +8,15 @@ import numpy as np
 from opspec.backends.numba.layout import CACHE_LINE, MOST_AHEAD, joins
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.micro_kernel import SEGMENT_BYTES
-from opspec.backends.numba.plan import Layout, ScatterPlan, ScatterRoom, ScatterShape, side, turn_of
+from opspec.backends.numba.plan import (
+    Layout,
+    ScatterPlan,
+    ScatterRoom,
+    ScatterShape,
+    Three,
+    side,
+    turn_of,
+)
 from opspec.backends.numba.target import Target
 from opspec.geometry import ConvGeometry
 
@@ -65,66 +73,80 @@ def _line_bytes(geometry: ConvGeometry) -> int:
 def scatter_layout(
     geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int
 ) -> Layout:
-    """Lay a problem out for `threads` threads. No side of it is empty."""
-    windows = geometry.windows
-    depth, height, width = windows
+    """Lay a problem out for `threads` threads. Some tap of it lands inside."""
     size = sum_bytes(geometry.dtype)
-    lanes = prod(w.kernel for w in windows) * geometry.in_channels
-    dilated = width.dilation > 1 and width.kernel > 1
-    row_bytes = _row_bytes(geometry, target)
-    line = _line_bytes(geometry)
-    n = min(geometry.batch, -(-FEW_POSITIONS // width.output))
-    lines = max(RESULT_BOX // line // n, 1)
-    lines = min(lines, -(-n_lines(geometry) // (TASKS_PER_THREAD * threads * n)))
-    h = min(height.input, isqrt(lines - 1) + 1) if lines else 1
-    d = min(depth.input, max(lines // h, 1))
-    h = min(height.input, max(lines // d, 1))
-    chunk = max(min(SPREAD // row_bytes, MOST_CHUNK) // target.rows, 1) * target.rows
     stored = STORED_BYTES[geometry.dtype]
     staged = geometry.data_format == "NCDHW" or stored != size
+    row_bytes = _row_bytes(geometry, target)
+    line = _line_bytes(geometry)
+    n, d, h = _box(geometry, threads)
+    chunk = max(min(SPREAD // row_bytes, MOST_CHUNK) // target.rows, 1) * target.rows
     if staged:
         chunk = min(chunk, max(STAGED // (geometry.out_channels * size), 1))
-    boxes = (-(-geometry.batch // n), -(-depth.input // d), -(-height.input // h))
-    shape = ScatterShape(
+    box_steps = (d * h * line, h * line, line, geometry.in_channels * size)
+    room, room_bytes = _room(
+        addresses=8 * (chunk + target.rows),
+        rows=8 * target.lanes(4),
+        source=staged * chunk * geometry.out_channels * size,
+        spread=(chunk + target.rows) * row_bytes,
+        result=n * box_steps[0],
+    )
+    ahead = 0 if staged else min(geometry.out_channels * size, MOST_AHEAD)
+    windows = geometry.windows
+    boxes = (-(-geometry.batch // n), -(-windows[0].input // d), -(-windows[1].input // h))
+    plan = ScatterPlan(
+        tasks=prod(boxes),
+        shape=_shape(geometry, chunk, ahead),
+        small=side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored),
+        large=side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored),
+        box=(n, d, h),
+        boxes=boxes,
+        box_steps=box_steps,
+        row_bytes=row_bytes,
+        room=room,
+    )
+    return Layout(
+        plan,
+        room_bytes,
+        turn=turn_of(plan.tasks, multiply_adds),
+        packed_bytes=row_bytes * geometry.out_channels,
+        cleared=False,
+    )
+
+
+def _box(geometry: ConvGeometry, threads: int) -> Three:
+    """Return a box's extents in batch, depth and height: square, and enough boxes for all threads.
+
+    The extent in the batch decides which positions are spread together, and so the order of sums.
+    It must not depend on the threads.
+    """
+    depth, height, width = geometry.windows
+    n = min(geometry.batch, -(-FEW_POSITIONS // width.output))
+    most = max(RESULT_BOX // _line_bytes(geometry) // n, 1)
+    all_lines = geometry.batch * depth.input * height.input
+    lines = min(most, -(-all_lines // (TASKS_PER_THREAD * threads * n)))
+    h = min(height.input, isqrt(lines - 1) + 1)
+    d = min(depth.input, max(lines // h, 1))
+    return n, d, min(height.input, max(lines // d, 1))
+
+
+def _shape(geometry: ConvGeometry, chunk: int, ahead: int) -> ScatterShape:
+    depth, height, width = geometry.windows
+    dilated = width.dilation > 1 and width.kernel > 1
+    return ScatterShape(
         channels=geometry.out_channels,
         made=geometry.in_channels,
         taps=(depth.kernel, height.kernel, width.kernel),
         strides=(depth.stride, height.stride, width.stride),
         before=(depth.before, height.before, width.before),
         dilations=(depth.dilation, height.dilation, width.dilation),
-        lanes=lanes,
+        lanes=prod(w.kernel for w in geometry.windows) * geometry.in_channels,
         pieces=width.kernel if dilated else 1,
         piece=geometry.in_channels * (1 if dilated else width.kernel),
         apart=1 if dilated else -(-width.kernel // width.stride),
         chunk=chunk,
-        ahead=0 if staged else min(geometry.out_channels * size, MOST_AHEAD),
+        ahead=ahead,
     )
-    steps = (d * h * line, h * line, line, geometry.in_channels * size)
-    room, room_bytes = _room(
-        8 * (chunk + target.rows),
-        8 * target.lanes(4),
-        staged * chunk * geometry.out_channels * size,
-        (chunk + target.rows) * row_bytes,
-        n * steps[0],
-    )
-    plan = ScatterPlan(
-        prod(boxes),
-        shape,
-        side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored),
-        side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored),
-        (n, d, h),
-        boxes,
-        steps,
-        row_bytes,
-        room,
-    )
-    turn = turn_of(plan.tasks, multiply_adds)
-    return Layout(plan, room_bytes, turn, row_bytes * geometry.out_channels, False)
-
-
-def n_lines(geometry: ConvGeometry) -> int:
-    """Return how many lines the result has."""
-    return geometry.batch * geometry.windows[0].input * geometry.windows[1].input
 
 
 def _room(

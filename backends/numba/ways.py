@@ -28,8 +28,13 @@ Array: TypeAlias = np.ndarray[Any, Any]
 # Takes filter and source, contiguous, and perhaps an array for the result; returns the result.
 Way: TypeAlias = Callable[[Array, Array, Array | None], Array]
 
-TINY = 1_000_000
+# Products that plain loops make before laying out, packing and sharing would have repaid itself;
+# turning one element of the filter for them takes as long as so many.
+TINY, TURNED = 1_000_000, 16
+# Products that repay waking another thread.
 WORTH_THREADS = 400_000
+MOST_THREADS = 256
+# More tasks than there are.
 ALL = 2**62
 
 
@@ -106,7 +111,7 @@ class InTasks:
         if out is None:
             dtype = dtypes.numpy_dtype(self.geometry.dtype)
             out = aligned(self.geometry.input_shape, dtype)
-        limit = 1 if self.multiply_adds < WORTH_THREADS else threads.limit()
+        limit = 1 if self.multiply_adds < WORTH_THREADS else min(threads.limit(), MOST_THREADS)
         layout = self.lay_out(self.geometry, self.target, limit, self.multiply_adds)
         plan, room, turn, packed_bytes, cleared = layout
         if cleared:
@@ -139,7 +144,7 @@ def way_for(geometry: ConvGeometry, target: Target) -> Way:
     multiply_adds *= geometry.batch * geometry.in_channels * geometry.out_channels
     if not multiply_adds:
         return Nothing(geometry.input_shape, dtypes.numpy_dtype(geometry.dtype))
-    if multiply_adds < TINY:
+    if multiply_adds + TURNED * prod(geometry.filter_shape) < TINY:
         return directly(geometry, target)
     if scatters(geometry, target):
         return scattering(geometry, target, multiply_adds)
