@@ -9,7 +9,7 @@ of the large side:
 `input_sizes`, which Conv3DBackpropInputV2 *produces*; `output` is the size of `out_backprop`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 PADDINGS = ("SAME", "VALID")
@@ -119,6 +119,16 @@ class ConvGeometry:
     windows: tuple[Window, Window, Window]
     data_format: str
     dtype: str
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Asked for at each call. Of integers only: the hashes of strings differ between processes,
+        # and a pickled geometry takes its own along.
+        sizes = (self.batch, self.in_channels, self.out_channels, self.windows)
+        object.__setattr__(self, "_hash", hash(sizes))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def input_shape(self) -> tuple[int, ...]:

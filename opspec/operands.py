@@ -1,6 +1,5 @@
 """How an operand is read: whatever was given becomes an array, its dtype, shape and library."""
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,11 +125,6 @@ def _unreadable(given: str) -> Read:
 
 def _native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the array itself where kernels can read it in place, else a copy they can read."""
-    if _is_native(array.dtype) and array.flags.aligned:
+    if array.dtype.isnative and array.flags.aligned:
         return array
     return array.astype(array.dtype.newbyteorder("="))
-
-
-@cache
-def _is_native(dtype: np.dtype[Any]) -> bool:
-    return dtype.isnative

@@ -1,5 +1,9 @@
 """Where taps land, against a walk of the forward convolution's windows, one by one."""
 
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -183,3 +187,18 @@ def test_one_dilation_above_one_makes_the_problem_dilated() -> None:
     dilated = ConvGeometry(1, 1, 1, (plain, plain, wide), "NDHWC", "float32")
     assert undilated.dilated is False
     assert dilated.dilated is True
+
+
+def test_equal_problems_hash_alike_in_every_process() -> None:
+    window = Window.fitted(8, 3, 2, 1, "SAME")
+    one = ConvGeometry(1, 2, 3, (window, window, window), "NDHWC", "float32")
+    twin = ConvGeometry(1, 2, 3, (window, window, window), "NDHWC", "float32")
+    assert one == twin
+    assert hash(one) == hash(twin)
+    assert hash(replace(one, batch=2)) != hash(one)
+    program = (
+        "import pickle, sys; g = pickle.loads(sys.stdin.buffer.read()); "
+        "import opspec.geometry as o; w = o.Window.fitted(8, 3, 2, 1, 'SAME'); "
+        "sys.exit(o.ConvGeometry(1, 2, 3, (w, w, w), 'NDHWC', 'float32') not in {g})"
+    )
+    subprocess.run([sys.executable, "-c", program], input=pickle.dumps(one), check=True)
