@@ -10,7 +10,7 @@ with the same residues inside the large side and the same lags inside the small 
 of it is computed alike. There is one long run, a few short ones at each end, and nothing else.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from opspec.geometry import Window
@@ -161,3 +161,23 @@ def _inside(indices: list[int], size: int) -> range:
     """Return which of the rising indices lie in [0, size): always neighbours."""
     inside = [place for place, index in enumerate(indices) if 0 <= index < size]
     return range(inside[0], inside[-1] + 1) if inside else range(0)
+
+
+def merged(windows: tuple[Window, Window, Window]) -> tuple[Window, Window, Window]:
+    """Make the width long: by dimensions in which nothing happens, or instead of one of length 1.
+
+    Memory and filter look the same before and after.
+    """
+    depth, height, width = windows
+    one = Window(1, 1, 1, 1, 1, 0, 0)
+    for _ in range(2):
+        if (width.input, width.output, width.kernel) == (1, 1, 1):
+            depth, height, width = one, depth, height
+        elif _is_plain(width) and _is_plain(height):
+            length = height.input * width.input
+            depth, height, width = one, depth, replace(width, input=length, output=length)
+    return depth, height, width
+
+
+def _is_plain(window: Window) -> bool:
+    return (window.kernel, window.stride, window.before) == (1, 1, 0)

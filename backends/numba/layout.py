@@ -4,7 +4,6 @@ Sizes of boxes depend on the number of threads; no result does, because each is 
 order.
 """
 
-from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -46,7 +45,7 @@ def gather_layout(
     size = sum_bytes(geometry.dtype)
     stored = STORED_BYTES[geometry.dtype]
     staged = geometry.data_format == "NCDHW" or stored != size
-    windows = _merged(geometry.windows)
+    windows = geometry.windows
     joined = joins(windows[2], geometry.in_channels, target.vectors * target.lanes(size))
     axes = (axis(windows[0]), axis(windows[1]), axis(windows[2], joined=joined))
     panels = _panels(geometry, axes, target, size)
@@ -147,23 +146,6 @@ def _shape(
         cleared=int(not all(a.complete for a in axes)),
         panels=panels.per_group * stationary,
     )
-
-
-def _merged(windows: tuple[Window, Window, Window]) -> tuple[Window, Window, Window]:
-    """Join dimensions in which nothing happens into the width, so that lines are long."""
-    depth, height, width = windows
-    one = Window(1, 1, 1, 1, 1, 0, 0)
-    if _is_plain(width) and _is_plain(height):
-        length = height.input * width.input
-        height, width = one, replace(width, input=length, output=length)
-        if _is_plain(depth):
-            length *= depth.input
-            depth, width = one, replace(width, input=length, output=length)
-    return depth, height, width
-
-
-def _is_plain(window: Window) -> bool:
-    return (window.kernel, window.stride, window.before) == (1, 1, 0)
 
 
 def joins(width: Window, made: int, panel_lanes: int) -> bool:

@@ -21,9 +21,9 @@ from opspec.backends.numba.target import Target
 from opspec.geometry import ConvGeometry
 
 RESULT_BOX, SPREAD, STAGED = 256 * 2**10, 32 * 2**10, 128 * 2**10
-MOST_CHUNK, FEW_POSITIONS = 96, 48
+LEAST_CHUNK, MOST_CHUNK, FEW_POSITIONS = 48, 96, 48
 TASKS_PER_THREAD = 4
-SPREAD_ROWS = 2**20
+SPREAD_ROWS = 2**19
 # In cycles per position of the source, as measured on one CPU; only their ratios matter. A single
 # vector of sums has too few chains to hide the latency of all its multiply-adds.
 MULTIPLY_ADDS_PER_CYCLE = 2
@@ -80,7 +80,8 @@ def scatter_layout(
     row_bytes = _row_bytes(geometry, target)
     line = _line_bytes(geometry)
     n, d, h = _box(geometry, threads)
-    chunk = max(min(SPREAD // row_bytes, MOST_CHUNK) // target.rows, 1) * target.rows
+    chunk = min(max(SPREAD // row_bytes, LEAST_CHUNK), MOST_CHUNK, SPREAD_ROWS // row_bytes)
+    chunk = max(chunk // target.rows, 1) * target.rows
     if staged:
         chunk = min(chunk, max(STAGED // (geometry.out_channels * size), 1))
     box_steps = (d * h * line, h * line, line, geometry.in_channels * size)

@@ -4,7 +4,7 @@ It depends on the shapes alone, so that the same call always gives the same bits
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ import numpy as np
 
 from opspec import dtypes, threads
 from opspec.backends.numba import kernels
+from opspec.backends.numba.axis import merged
 from opspec.backends.numba.buffers import aligned
 from opspec.backends.numba.direct import direct_numbers
 from opspec.backends.numba.layout import gather_layout
@@ -25,6 +26,7 @@ from opspec.backends.numba.target import Target
 from opspec.geometry import ConvGeometry
 
 Array: TypeAlias = np.ndarray[Any, Any]
+LayOut: TypeAlias = Callable[[ConvGeometry, Target, int, int], Layout]
 # Takes filter and source, contiguous, and perhaps an array for the result; returns the result.
 Way: TypeAlias = Callable[[Array, Array, Array | None], Array]
 
@@ -98,10 +100,11 @@ class DirectlyOnCopies:
 class InTasks:
     """Pack the filter, then share the tasks of a kernel among threads."""
 
+    shape: tuple[int, ...]
     geometry: ConvGeometry
     target: Target
     multiply_adds: int
-    lay_out: Callable[[ConvGeometry, Target, int, int], Layout]
+    lay_out: LayOut
     pack: Any
     kernel: Any
     zeros: Array
@@ -110,7 +113,7 @@ class InTasks:
         """Compute in as many threads as are allowed, if they repay themselves."""
         if out is None:
             dtype = dtypes.numpy_dtype(self.geometry.dtype)
-            out = aligned(self.geometry.input_shape, dtype)
+            out = aligned(self.shape, dtype)
         limit = 1 if self.multiply_adds < WORTH_THREADS else min(threads.limit(), MOST_THREADS)
         layout = self.lay_out(self.geometry, self.target, limit, self.multiply_adds)
         plan, room, turn, packed_bytes, cleared = layout
@@ -146,7 +149,7 @@ def way_for(geometry: ConvGeometry, target: Target) -> Way:
         return Nothing(geometry.input_shape, dtypes.numpy_dtype(geometry.dtype))
     if multiply_adds + TURNED * prod(geometry.filter_shape) < TINY:
         return directly(geometry, target)
-    if scatters(geometry, target):
+    if scatters(_merged(geometry), target):
         return scattering(geometry, target, multiply_adds)
     return gathering(geometry, target, multiply_adds)
 
@@ -168,16 +171,29 @@ def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way
     """Return the way of a problem whose results are gathered."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.gather(target, dtype, first), kernels.pack(target, dtype)
-    return InTasks(geometry, target, multiply_adds, gather_layout, pack, kernel, _zeros(geometry))
+    return _in_tasks(geometry, target, multiply_adds, gather_layout, pack, kernel)
 
 
 def scattering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
     """Return the way of a problem whose products are scattered."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.scatter(target, dtype, first), kernels.pack_matrix(target, dtype)
-    return InTasks(geometry, target, multiply_adds, scatter_layout, pack, kernel, _zeros(geometry))
+    return _in_tasks(geometry, target, multiply_adds, scatter_layout, pack, kernel)
 
 
-def _zeros(geometry: ConvGeometry) -> Array:
-    """Return what lanes that do not exist are packed from."""
-    return np.zeros(geometry.out_channels * STORED_BYTES[geometry.dtype], np.uint8)
+def _in_tasks(
+    geometry: ConvGeometry,
+    target: Target,
+    multiply_adds: int,
+    lay_out: LayOut,
+    pack: Any,
+    kernel: Any,
+) -> Way:
+    # Lanes that do not exist are packed from zeros.
+    zeros = np.zeros(geometry.out_channels * STORED_BYTES[geometry.dtype], np.uint8)
+    simple, shape = _merged(geometry), geometry.input_shape
+    return InTasks(shape, simple, target, multiply_adds, lay_out, pack, kernel, zeros)
+
+
+def _merged(geometry: ConvGeometry) -> ConvGeometry:
+    return replace(geometry, windows=merged(geometry.windows))

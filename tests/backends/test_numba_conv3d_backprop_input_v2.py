@@ -77,6 +77,32 @@ def test_random_problems_are_exact(forced: str, dtype: Any, data_format: str) ->
         np.testing.assert_array_equal(result.astype(np.float64), exact_sum(**given))
 
 
+@pytest.mark.parametrize("forced", ["gather", "scatter"], indirect=True)
+@pytest.mark.parametrize("idle", [[2], [1, 2], [0, 1, 2], [0], [0, 2]])
+@pytest.mark.parametrize("length", [1, 6])
+def test_dimensions_in_which_nothing_happens_are_joined_rightly(
+    forced: str, idle: list[int], length: int
+) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng([seed, length])
+        size, kernel, stride = (
+            rng.integers(low, high, 3) for low, high in ((1, 9), (1, 5), (1, 4))
+        )
+        size[idle], kernel[idle], stride[idle] = length, 1, 1
+        windows = -(-size // stride)
+        made, contracted = (int(channels) for channels in rng.integers(1, 20, 2))
+        given: dict[str, Any] = {
+            "input_sizes": [2, *map(int, size), made],
+            "filter": rng.integers(-2, 3, (*kernel, made, contracted)).astype(np.float32),
+            "out_backprop": rng.integers(-2, 3, (2, *windows, contracted)).astype(np.float32),
+            "strides": [1, *map(int, stride), 1],
+            "padding": "SAME",
+            "data_format": "NDHWC",
+            "dilations": [1, 1, 1, 1, 1],
+        }
+        np.testing.assert_array_equal(computed(given), exact_sum(**given))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("forced", WAYS, indirect=True)
 @pytest.mark.parametrize("target", [PORTABLE, NEON, AVX512], ids=lambda target: target.name)
