@@ -139,10 +139,13 @@ def test_a_caller_does_not_wait_for_busy_helpers() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's here")
 def test_ctrl_c_ends_a_long_call() -> None:
+    # Programs that a shell starts in the background ignore Ctrl-C; this one must not.
     program = """
+        import signal
         import numpy as np
         import opspec
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         opspec.warmup()
         data = np.ones((1, 96, 96, 96, 64), np.float32)
         filters = np.ones((5, 5, 5, 64, 64), np.float32)

@@ -1,7 +1,8 @@
 """The comparison says who disagrees, who is missing and what was measured before Ctrl-C."""
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import compare
@@ -143,6 +144,15 @@ def test_a_peer_that_hangs_or_dies_is_ended_and_started_again(
     assert later.timings["torch"].counts
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """Heed Ctrl-C as in a terminal: programs that a shell starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_ends_the_run_and_keeps_what_was_measured(run_compare: Compare) -> None:
     workloads = ("tiny", "k1s1", "torch48400")
     code, bench, page = run_compare(
