@@ -77,6 +77,13 @@ class Axis:
         return tuple(len(phase.lags) for phase in self.phases)
 
     @property
+    def reached(self) -> bool:
+        """Whether some tap reaches every index of the large side."""
+        return self.complete and all(
+            part.lags for run in self.runs for part in run.parts if part.residues
+        )
+
+    @property
     def least_lag(self) -> int:
         """The least of all lags."""
         return min(phase.lags[-1] for phase in self.phases)

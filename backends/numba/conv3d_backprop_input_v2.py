@@ -1,7 +1,8 @@
-"""Conv3DBackpropInputV2 with Numba: three kernels share the problems.
+"""Conv3DBackpropInputV2 with Numba: four kernels share the problems.
 
 `direct` takes the tiny ones; `scatter` those whose made channels are too few to fill a vector;
-`gather` all others. Which one it is, and how, is worked out once per shape (`ways`).
+`dots` those whose positions are too few to repay packing the filter; `gather` all others. Which one
+it is, and how, is worked out once per shape (`ways`).
 """
 
 from typing import Any, TypeAlias

@@ -5,6 +5,7 @@ from typing import Any
 
 from opspec.backends.numba.direct import direct_kernel
 from opspec.backends.numba.disk_cache import DiskCache
+from opspec.backends.numba.dots import dots_kernel
 from opspec.backends.numba.gather import gather_kernel
 from opspec.backends.numba.pack import matrix_packing_kernel, packing_kernel
 from opspec.backends.numba.scatter import scatter_kernel
@@ -15,6 +16,12 @@ from opspec.backends.numba.target import Target
 def direct(target: Target, size: int) -> Any:
     """Return the kernel for tiny problems with sums of `size` bytes."""
     return _kept(direct_kernel(target, size), f"direct-{target.name}-{size}")
+
+
+@cache
+def dots(target: Target, stored: str) -> Any:
+    """Return the kernel for few positions."""
+    return _kept(dots_kernel(target, stored), f"dots-{target.name}-{stored}")
 
 
 @cache

@@ -53,7 +53,7 @@ def gather_layout(
     limits = box_limits(geometry, windows, size, threads, staged=staged)
     blocks, boxes, source_positions = blocks_of(axes, geometry.batch, limits)
     shape = _shape(geometry, axes, size, panels, staged=staged, stationary=stationary)
-    room, room_bytes = _room(
+    room, room_bytes = room_for(
         axes,
         target,
         source=staged * source_positions * geometry.out_channels * size,
@@ -65,9 +65,9 @@ def gather_layout(
         shape=shape,
         small=side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored),
         large=side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored),
-        depth=_dimension(axes[0], 1),
-        height=_dimension(axes[1], 1),
-        width=_dimension(axes[2], geometry.in_channels),
+        depth=dimension(axes[0], 1),
+        height=dimension(axes[1], 1),
+        width=dimension(axes[2], geometry.in_channels),
         blocks=blocks,
         groups=table(panels.starts * (not stationary)),
         order=panels.order,
@@ -166,7 +166,7 @@ def _stores_whole_lines(geometry: ConvGeometry, width: Window, size: int) -> boo
     )
 
 
-def _dimension(taken: Axis, made: int) -> Dimension:
+def dimension(taken: Axis, made: int) -> Dimension:
     """Return the tables of an axis of whose residues each makes `made` lanes."""
     phases = len(taken.phases)
     longest = max(taken.sizes)
@@ -190,11 +190,13 @@ def _dimension(taken: Axis, made: int) -> Dimension:
     )
 
 
-def _room(axes: Axes, target: Target, source: int, result: int, panel: int) -> tuple[Room, int]:
+def room_for(
+    axes: Axes, target: Target, source: int = 0, result: int = 0, panel: int = 0
+) -> tuple[Room, int]:
     """Divide a thread's memory into pieces that begin at cache lines."""
     addresses = 8 * (CHUNK + target.rows)
     segments = SEGMENT_BYTES * prod(max(a.sizes) for a in axes)
-    rows = 8 * target.lanes(4)
+    rows = 8 * target.vectors * target.lanes(4)
     pieces = (addresses, addresses, segments, rows, source, result, panel)
     starts = np.cumsum([0, *(-(-piece // CACHE_LINE) * CACHE_LINE for piece in pieces)])
     return Room(*map(int, starts[:-1])), int(starts[-1])

@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba import types
 
 from opspec.backends.numba.jit import intrinsic
+from opspec.backends.numba.shuffles import columns
 from opspec.backends.numba.target import Target
 from opspec.backends.numba.vectors import (
     ELEMENT,
@@ -22,7 +23,6 @@ from opspec.backends.numba.vectors import (
     constant,
     load,
     repeat,
-    shuffled,
     store,
     vector,
 )
@@ -55,7 +55,7 @@ def square(target: Target, stored: str, outwards: bool) -> Any:
             fetch = _load_sums if outwards else _load_stored
             found = [fetch(builder, target, stored, address, lanes) for address in read]
             put = _store_stored if outwards else _store_sums
-            for i, value in enumerate(_transposed(builder, found)):
+            for i, value in enumerate(columns(builder, found)):
                 put(
                     builder,
                     target,
@@ -138,21 +138,32 @@ def _store_sums(
     store(builder, value, address, sum_bytes(stored))
 
 
-def _load_stored(
-    builder: ir.IRBuilder, target: Target, stored: str, address: Value, lanes: int
-) -> Value:
+def stored_kind(stored: str) -> ir.Type:
+    """Return the type of one element as it is loaded; halves are loaded as bits."""
     size = STORED_BYTES[stored]
-    if size >= 4:
-        return load(builder, address, vector(ELEMENT[size], lanes), size)
-    bits = load(builder, address, vector(INT16, lanes), size)
+    return ELEMENT[size] if size >= 4 else INT16
+
+
+def widened(builder: ir.IRBuilder, target: Target, stored: str, values: Value) -> Value:
+    """Convert a vector of what was loaded to the type of the sums."""
+    if values.type.element != INT16:
+        return values
+    lanes = values.type.count
     if stored == "bfloat16":
-        wide: Value = builder.zext(bits, vector(INT32, lanes))
+        wide: Value = builder.zext(values, vector(INT32, lanes))
         shifted = builder.shl(wide, constant(wide.type, [16] * lanes))
         return builder.bitcast(shifted, vector(FLOAT, lanes))
     if target.converts_half:
-        half = builder.bitcast(bits, vector(ir.HalfType(), lanes))
+        half = builder.bitcast(values, vector(ir.HalfType(), lanes))
         return builder.fpext(half, vector(FLOAT, lanes))
-    return _half_to_float(builder, bits)
+    return _half_to_float(builder, values)
+
+
+def _load_stored(
+    builder: ir.IRBuilder, target: Target, stored: str, address: Value, lanes: int
+) -> Value:
+    kind = vector(stored_kind(stored), lanes)
+    return widened(builder, target, stored, load(builder, address, kind, STORED_BYTES[stored]))
 
 
 def _store_stored(
@@ -231,53 +242,3 @@ def _constants(lanes: int) -> Any:
         return constant(vector(INT32, lanes), [number] * lanes)
 
     return of
-
-
-def _transposed(builder: ir.IRBuilder, rows: list[Value]) -> list[Value]:
-    """Transpose a square of registers.
-
-    First inside each 16 bytes, where one instruction interleaves two registers, then by exchanging
-    ever larger blocks.
-    """
-    size = 8 if rows[0].type.element == ELEMENT[8] else 4
-    inside, lanes = 16 // size, len(rows)
-    rows = _interleaved(builder, rows, 1, inside)
-    if inside == 4:
-        rows = _interleaved(builder, rows, 2, inside)
-    block = inside
-    while block < lanes:
-        rows = _exchanged(builder, rows, block)
-        block *= 2
-    return rows
-
-
-def _interleaved(builder: ir.IRBuilder, rows: list[Value], run: int, inside: int) -> list[Value]:
-    """Interleave runs of elements of rows that are `run` apart, within each 16 bytes."""
-    lanes = len(rows)
-    low: list[int] = []
-    high: list[int] = []
-    for start in range(0, lanes, inside):
-        for half, places in ((0, low), (inside // 2, high)):
-            for first in range(start + half, start + half + inside // 2, run):
-                places += [first + i for i in range(run)]
-                places += [lanes + first + i for i in range(run)]
-    made = list(rows)
-    for start in range(0, lanes, 2 * run):
-        for i in range(run):
-            one, other = rows[start + i], rows[start + i + run]
-            made[start + 2 * i] = shuffled(builder, one, other, low)
-            made[start + 2 * i + 1] = shuffled(builder, one, other, high)
-    return made
-
-
-def _exchanged(builder: ir.IRBuilder, rows: list[Value], block: int) -> list[Value]:
-    """Exchange the off-diagonal blocks of each pair of blocks of rows."""
-    lanes = len(rows)
-    low = [lane if not lane & block else lanes + lane - block for lane in range(lanes)]
-    high = [lane + block if not lane & block else lanes + lane for lane in range(lanes)]
-    made = list(rows)
-    for i in range(lanes):
-        if not i & block:
-            made[i] = shuffled(builder, rows[i], rows[i + block], low)
-            made[i + block] = shuffled(builder, rows[i], rows[i + block], high)
-    return made

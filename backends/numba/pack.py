@@ -27,23 +27,28 @@ class Filter(NamedTuple):
 
 @cache
 def lines_packer(target: Target, stored: str) -> Any:
-    """Return the function that packs one vector of lanes, for all source channels.
+    """Return the function that packs some vectors of lanes, for all source channels.
 
-    It takes the address of the lanes' addresses, the channels, the bytes from one line of the panel
-    to the next and the address of the first.
+    It takes the address of the lanes' addresses, how many vectors, the channels, and the address of
+    the panel's first line.
     """
     transpose = square(target, stored, outwards=False)
     copy = element(target, stored, outwards=False)
     lanes = target.lanes(sum_bytes(stored))
     from_bytes, to_bytes = STORED_BYTES[stored], sum_bytes(stored)
+    vector_bytes = target.vector_bytes
 
     @part(target, stored)
-    def pack_lines(rows, channels, step, written):
+    def pack_lines(rows, vectors, channels, written):
+        step = vectors * vector_bytes
         whole = channels // lanes * lanes
         for channel in range(0, whole, lanes):
-            transpose(rows, channel * from_bytes, written + channel * step, step)
+            place = written + channel * step
+            for vector in range(vectors):
+                lane = vector * lanes
+                transpose(rows + 8 * lane, channel * from_bytes, place + lane * to_bytes, step)
         for channel in range(whole, channels):
-            for lane in range(lanes):
+            for lane in range(vectors * lanes):
                 place = written + channel * step + lane * to_bytes
                 copy(load_int(rows + 8 * lane) + channel * from_bytes, place)
 
@@ -55,15 +60,15 @@ def group_packer(target: Target, stored: str) -> Any:
     """Return the function that packs one panel of a group."""
     pack_lines = lines_packer(target, stored)
     lanes = target.lanes(sum_bytes(stored))
-    from_bytes, to_bytes = STORED_BYTES[stored], sum_bytes(stored)
+    from_bytes, vector_bytes = STORED_BYTES[stored], target.vector_bytes
     target_vectors = target.vectors
 
     @part(target, stored)
-    def point_at(plan, filter, taps, first, rows):
-        """Write the addresses of the filter's rows for `lanes` lanes from `first` on."""
+    def point_at(plan, filter, taps, first, count, rows):
+        """Write the addresses of the filter's rows for `count` lanes from `first` on."""
         shape = plan.shape
         d, h, width = taps
-        for lane in range(lanes):
+        for lane in range(count):
             residue, made = divmod(first + lane, shape.made)
             row = filter.zeros
             if residue < width.size:
@@ -79,16 +84,13 @@ def group_packer(target: Target, stored: str) -> Any:
         channels = plan.shape.channels
         first = p * target_vectors * lanes
         vectors = min(target_vectors, (plan.shape.lanes - first + lanes - 1) // lanes)
-        step = vectors * lanes * to_bytes
         lines = 0
         for i in range(depth.counts[a]):
             for j in range(height.counts[b]):
                 for k in range(width.counts[c]):
                     taps = (depth.taps[a, 0, i], height.taps[b, 0, j], width.taps[c, :, k])
-                    for vector in range(vectors):
-                        point_at(plan, filter, taps, first + vector * lanes, rows)
-                        place = written + lines * step + vector * lanes * to_bytes
-                        pack_lines(rows, channels, step, place)
+                    point_at(plan, filter, taps, first, vectors * lanes, rows)
+                    pack_lines(rows, vectors, channels, written + lines * vectors * vector_bytes)
                     lines += channels
         return lines
 
@@ -135,14 +137,11 @@ def matrix_packing_kernel(target: Target, stored: str) -> Any:
             first = take(counter) * lanes * vectors
             if first >= existing:
                 return False
-            step = min(vectors, (existing - first + lanes - 1) // lanes) * lanes * to_bytes
-            for vector in range(step // (lanes * to_bytes)):
-                for lane in range(lanes):
-                    index = first + vector * lanes + lane
-                    row = filter.values + index * channels * from_bytes
-                    store_int(memory + 8 * lane, row if index < existing else filter.zeros)
-                place = packed + first * channels * to_bytes + vector * lanes * to_bytes
-                pack_lines(memory, channels, step, place)
+            some = min(vectors, (existing - first + lanes - 1) // lanes)
+            for lane in range(some * lanes):
+                row = filter.values + (first + lane) * channels * from_bytes
+                store_int(memory + 8 * lane, row if first + lane < existing else filter.zeros)
+            pack_lines(memory, some, channels, packed + first * channels * to_bytes)
         return True
 
     return pack_matrix

@@ -1,4 +1,4 @@
-"""What the gathering kernel is told: plain integers and tables of them, by name.
+"""What the kernels are told: plain integers and tables of them, by name.
 
 Numba takes a named tuple as it is, so kernels read ``plan.shape.channels``.
 """
@@ -65,7 +65,8 @@ class Shape(NamedTuple):
     channels, made
         Source channels and made channels.
     lanes
-        Made channels of all residues that one panel row makes side by side.
+        Made channels of all residues that one panel row makes side by side; in `dots` the made
+        channels of a task.
     taps
         Of the filter's height and width.
     strides, before, least_lag, most_lag
@@ -77,7 +78,7 @@ class Shape(NamedTuple):
     cleared
         Whether the result is zeros before the first task.
     panels
-        Panels per group if each task packs one for itself, else 0.
+        Panels per group if each task packs one for itself, else 0; in `dots` tasks per group.
     """
 
     channels: int
@@ -108,7 +109,7 @@ class Room(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that the gathering kernel is told besides addresses.
+    """All that `gather` or `dots` is told besides addresses.
 
     Parameters
     ----------

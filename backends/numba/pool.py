@@ -124,10 +124,14 @@ def run(share: Callable[[int, int], bool], room: int, threads: int) -> None:
     """
     counter = np.zeros(1, np.int64)
     address = counter.ctypes.data
+    if threads == 1:
+        memory = _memory(room)
+        while share(address, memory):
+            pass
+        return
     job = _Job(lambda memory: share(address, memory), counter, room)
     try:
-        if threads > 1:
-            _pool.ask(job, threads - 1)
+        _pool.ask(job, threads - 1)
         job.work()
     except BaseException:
         job.cancel()

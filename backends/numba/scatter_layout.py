@@ -87,7 +87,7 @@ def scatter_layout(
     box_steps = (d * h * line, h * line, line, geometry.in_channels * size)
     room, room_bytes = _room(
         addresses=8 * (chunk + target.rows),
-        rows=8 * target.lanes(4),
+        rows=8 * target.vectors * target.lanes(4),
         source=staged * chunk * geometry.out_channels * size,
         spread=(chunk + target.rows) * row_bytes,
         result=n * box_steps[0],

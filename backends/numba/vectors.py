@@ -21,7 +21,7 @@ INT8 = ir.IntType(8)
 BOOL = ir.IntType(1)
 FLOAT = ir.FloatType()
 ELEMENT = {4: FLOAT, 8: ir.DoubleType()}
-_SUFFIX = {"float": "f32", "double": "f64"}
+_SUFFIX = {"float": "f32", "double": "f64", "i16": "i16"}
 
 
 def vector(element: ir.Type, lanes: int) -> ir.VectorType:
@@ -85,6 +85,18 @@ def multiply_add(
     return builder.call(declared(builder, name, kind, [kind] * 3), [left, right, sum_])
 
 
+def load_lanes(
+    builder: ir.IRBuilder, address: Value, kind: ir.VectorType, align: int, count: Value
+) -> Value:
+    """Return the `kind` at `address`, with zeros instead of reading beyond `count` lanes."""
+    mask = _between(builder, kind.count, (INT64(0), count))
+    name = f"llvm.masked.load.v{kind.count}{_SUFFIX[str(kind.element)]}.p0"
+    arguments = [kind.as_pointer(), INT32, mask.type, kind]
+    function = declared(builder, name, kind, arguments)
+    zeros = ir.Constant(kind, None)
+    return builder.call(function, [at(builder, address, kind), INT32(align), mask, zeros])
+
+
 def store_lanes(
     builder: ir.IRBuilder,
     value: Value,
@@ -94,15 +106,20 @@ def store_lanes(
 ) -> None:
     """Store the lanes from bounds[0] up to bounds[1] (int64, may lie outside) only."""
     kind = value.type
-    lanes = constant(vector(INT64, kind.count), range(kind.count))
-    first, stop = (splat(builder, bound, kind.count) for bound in bounds)
-    mask = builder.and_(
-        builder.icmp_signed(">=", lanes, first), builder.icmp_signed("<", lanes, stop)
-    )
+    mask = _between(builder, kind.count, bounds)
     name = f"llvm.masked.store.v{kind.count}{_SUFFIX[str(kind.element)]}.p0"
-    arguments = [kind, kind.as_pointer(), INT32, vector(BOOL, kind.count)]
+    arguments = [kind, kind.as_pointer(), INT32, mask.type]
     function = declared(builder, name, ir.VoidType(), arguments)
     builder.call(function, [value, at(builder, address, kind), INT32(align), mask])
+
+
+def _between(builder: ir.IRBuilder, lanes: int, bounds: tuple[Value, Value]) -> Value:
+    """Return which lanes are from bounds[0] up to bounds[1]."""
+    numbers = constant(vector(INT64, lanes), range(lanes))
+    first, stop = (splat(builder, bound, lanes) for bound in bounds)
+    return builder.and_(
+        builder.icmp_signed(">=", numbers, first), builder.icmp_signed("<", numbers, stop)
+    )
 
 
 def store_around_cache(builder: ir.IRBuilder, value: Value, address: Value) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from opspec import dtypes
 from opspec.backends.numba.target import Target, host
-from opspec.backends.numba.ways import Way, directly, gathering, scattering
+from opspec.backends.numba.ways import Way, directly, dotting, gathering, scattering
 from opspec.geometry import ConvGeometry, Window
 
 POINT = Window(1, 1, 1, 1, 1, 0, 0)
@@ -21,6 +21,7 @@ def warm_for(target: Target, dtype: str, data_format: str) -> Iterator[str]:
     """Compile for a target."""
     geometry = ConvGeometry(1, 1, 1, (POINT, POINT, POINT), data_format, dtype)
     yield _ran(directly(geometry, target), geometry, "direct")
+    yield _ran(dotting(geometry, target, 1), geometry, "dots")
     yield _ran(gathering(geometry, target, 1), geometry, "gather")
     yield _ran(scattering(geometry, target, 1), geometry, "scatter")
 

@@ -16,6 +16,7 @@ from opspec.backends.numba import kernels
 from opspec.backends.numba.axis import merged
 from opspec.backends.numba.buffers import aligned
 from opspec.backends.numba.direct import direct_numbers
+from opspec.backends.numba.dots_layout import dots_layout
 from opspec.backends.numba.layout import gather_layout
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.pack import Filter
@@ -33,6 +34,9 @@ Way: TypeAlias = Callable[[Array, Array, Array | None], Array]
 # Products that plain loops make before laying out, packing and sharing would have repaid itself;
 # turning one element of the filter for them takes as long as so many.
 TINY, TURNED = 1_000_000, 16
+# What it takes to pack an element of the filter, and what a dot product of vectors costs more than
+# one of a packed panel: at each end, and per element. As measured on one CPU; ratios matter.
+PACKED, PER_DOT, PER_PRODUCT = 2.7, 0.5, 0.012
 # Products that repay waking another thread.
 WORTH_THREADS = 400_000
 MOST_THREADS = 256
@@ -73,20 +77,31 @@ class Directly:
 
 
 @dataclass(frozen=True, slots=True)
-class DirectlyOnCopies:
-    """Plain loops over copies that are channels last, in the type of the sums: they are tiny."""
+class OnCopies:
+    """Another way, with copies of small arrays: channels last, in the type of the sums.
 
-    directly: Directly
+    Parameters
+    ----------
+    inner
+        The way.
+    sums, filters, dtype
+        What it takes and makes; what it takes the filter in; what is stored.
+    channels_first
+        Whether the caller's arrays are.
+    """
+
+    inner: Way
+    sums: np.dtype[Any]
+    filters: np.dtype[Any]
     dtype: np.dtype[Any]
     channels_first: bool
 
     def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
         """Compute in copies and copy the result."""
-        sums = self.directly.dtype
         if self.channels_first:
             source = np.moveaxis(source, 1, -1)
-        source, filter = (array.astype(sums, order="C") for array in (source, filter))
-        made = self.directly(filter, source, None)
+        source = source.astype(self.sums, order="C")
+        made = self.inner(filter.astype(self.filters, copy=False), source, None)
         if self.channels_first:
             made = np.moveaxis(made, -1, 1)
         if out is None:
@@ -101,6 +116,7 @@ class InTasks:
     """Pack the filter, then share the tasks of a kernel among threads."""
 
     shape: tuple[int, ...]
+    dtype: np.dtype[Any]
     geometry: ConvGeometry
     target: Target
     multiply_adds: int
@@ -112,8 +128,7 @@ class InTasks:
     def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
         """Compute in as many threads as are allowed, if they repay themselves."""
         if out is None:
-            dtype = dtypes.numpy_dtype(self.geometry.dtype)
-            out = aligned(self.shape, dtype)
+            out = aligned(self.shape, self.dtype)
         limit = 1 if self.multiply_adds < WORTH_THREADS else min(threads.limit(), MOST_THREADS)
         layout = self.lay_out(self.geometry, self.target, limit, self.multiply_adds)
         plan, room, turn, packed_bytes, cleared = layout
@@ -151,38 +166,71 @@ def way_for(geometry: ConvGeometry, target: Target) -> Way:
         return directly(geometry, target)
     if scatters(_merged(geometry), target):
         return scattering(geometry, target, multiply_adds)
+    if few_positions(geometry):
+        return dotting(geometry, target, multiply_adds)
     return gathering(geometry, target, multiply_adds)
+
+
+def few_positions(geometry: ConvGeometry) -> bool:
+    """Whether packing an element of the filter would cost more than using it as it lies."""
+    positions = geometry.batch * prod(w.output for w in geometry.windows)
+    return positions * (PER_DOT / geometry.out_channels + PER_PRODUCT) < PACKED
 
 
 def directly(geometry: ConvGeometry, target: Target) -> Way:
     """Return the way of a tiny problem."""
-    size = sum_bytes(geometry.dtype)
+    size, sums = sum_bytes(geometry.dtype), _sums(geometry)
+    plain = Directly(
+        _last(geometry).input_shape, sums, direct_numbers(geometry), kernels.direct(target, size)
+    )
+    return _on_copies(plain, geometry, sums)
+
+
+def dotting(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
+    """Return the way of a problem that has few positions."""
+    stored = dtypes.numpy_dtype(geometry.dtype)
+    kernel = kernels.dots(target, geometry.dtype)
+    last = _last(geometry)
+    inner = _in_tasks(last, _sums(geometry), target, multiply_adds, dots_layout, None, kernel)
+    return _on_copies(inner, geometry, stored)
+
+
+def _on_copies(inner: Way, geometry: ConvGeometry, filters: np.dtype[Any]) -> Way:
+    """Copy what the way does not take as it is."""
+    stored, sums = dtypes.numpy_dtype(geometry.dtype), _sums(geometry)
     channels_first = geometry.data_format == "NCDHW"
-    spatial = tuple(w.input for w in geometry.windows)
-    shape = (geometry.batch, *spatial, geometry.in_channels)
-    sums = np.dtype(f"float{8 * size}")
-    plain = Directly(shape, sums, direct_numbers(geometry), kernels.direct(target, size))
-    if not channels_first and STORED_BYTES[geometry.dtype] == size:
-        return plain
-    return DirectlyOnCopies(plain, dtypes.numpy_dtype(geometry.dtype), channels_first)
+    if stored == sums and not channels_first:
+        return inner
+    return OnCopies(inner, sums, filters, stored, channels_first)
+
+
+def _sums(geometry: ConvGeometry) -> np.dtype[Any]:
+    return np.dtype(f"float{8 * sum_bytes(geometry.dtype)}")
+
+
+def _last(geometry: ConvGeometry) -> ConvGeometry:
+    return replace(geometry, data_format="NDHWC")
 
 
 def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
     """Return the way of a problem whose results are gathered."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.gather(target, dtype, first), kernels.pack(target, dtype)
-    return _in_tasks(geometry, target, multiply_adds, gather_layout, pack, kernel)
+    stored = dtypes.numpy_dtype(dtype)
+    return _in_tasks(geometry, stored, target, multiply_adds, gather_layout, pack, kernel)
 
 
 def scattering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
     """Return the way of a problem whose products are scattered."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.scatter(target, dtype, first), kernels.pack_matrix(target, dtype)
-    return _in_tasks(geometry, target, multiply_adds, scatter_layout, pack, kernel)
+    stored = dtypes.numpy_dtype(dtype)
+    return _in_tasks(geometry, stored, target, multiply_adds, scatter_layout, pack, kernel)
 
 
 def _in_tasks(
     geometry: ConvGeometry,
+    dtype: np.dtype[Any],
     target: Target,
     multiply_adds: int,
     lay_out: LayOut,
@@ -192,7 +240,7 @@ def _in_tasks(
     # Lanes that do not exist are packed from zeros.
     zeros = np.zeros(geometry.out_channels * STORED_BYTES[geometry.dtype], np.uint8)
     simple, shape = _merged(geometry), geometry.input_shape
-    return InTasks(shape, simple, target, multiply_adds, lay_out, pack, kernel, zeros)
+    return InTasks(shape, dtype, simple, target, multiply_adds, lay_out, pack, kernel, zeros)
 
 
 def _merged(geometry: ConvGeometry) -> ConvGeometry:

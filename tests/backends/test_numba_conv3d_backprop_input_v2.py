@@ -12,6 +12,7 @@ from opspec.backends.numba.target import AVX512, NEON, PORTABLE, Target, host
 from opspec.conformance.oracle import direct_sum, exact_sum
 from opspec.conformance.runner import check
 from opspec.conformance.tolerance import require_bounded
+from opspec.geometry import ConvGeometry, Window
 
 numba = pytest.importorskip("numba", reason="numba is not installed; it comes with opspec[numba]")
 
@@ -19,7 +20,7 @@ from opspec.backends.numba import conv3d_backprop_input_v2 as entry  # noqa: E40
 from opspec.backends.numba import kernels, ways  # noqa: E402
 
 DTYPES = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)
-WAYS = ("direct", "gather", "scatter")
+WAYS = ("direct", "dots", "gather", "scatter")
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     way: str = request.param
     monkeypatch.setattr(ways, "TINY", 2**62 if way == "direct" else 0)
     monkeypatch.setattr(ways, "scatters", lambda geometry, target: way == "scatter")
+    monkeypatch.setattr(ways, "few_positions", lambda geometry: way == "dots")
     ways.way_for.cache_clear()
     yield way
     ways.way_for.cache_clear()
@@ -57,6 +59,13 @@ def problem(seed: int, dtypes: tuple[Any, ...], data_formats: tuple[str, ...]) -
         "data_format": "NDHWC" if order[1] == 1 else "NCDHW",
         "dilations": [int((1, *dilation, 1)[axis]) for axis in order],
     }
+
+
+def compiled(way: str) -> Any:
+    """Return the kernel of a way for float32, channels last."""
+    if way == "dots":
+        return kernels.dots(host(), "float32")
+    return getattr(kernels, way)(host(), "float32", False)
 
 
 def computed(given: dict[str, Any]) -> Any:
@@ -124,7 +133,7 @@ def test_each_way_passes_the_whole_suite(forced: str) -> None:
     assert report.executed == check("numpy").executed
 
 
-@pytest.mark.parametrize("forced", ["gather", "scatter"], indirect=True)
+@pytest.mark.parametrize("forced", ["dots", "gather", "scatter"], indirect=True)
 @pytest.mark.parametrize("made", [1, 2, 5, 16, 24])
 def test_long_sums_of_zero_mean_data_are_within_the_bound(forced: str, made: int) -> None:
     rng = np.random.default_rng(made)
@@ -200,22 +209,20 @@ def test_large_results_may_begin_anywhere_in_memory(start: int) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("forced", ["gather", "scatter"], indirect=True)
+@pytest.mark.parametrize("forced", ["dots", "gather", "scatter"], indirect=True)
 def test_one_compiled_kernel_takes_all_problems(forced: str) -> None:
     for seed in range(400, 430):
         computed(problem(seed, (np.float32,), ("NDHWC",)))
-    make = kernels.gather if forced == "gather" else kernels.scatter
-    assert len(make(host(), "float32", False).signatures) == 1
+    assert len(compiled(forced).signatures) == 1
 
 
 @pytest.mark.parametrize(
-    ("made", "dtype", "expected"),
-    [(1, "float32", "scatter"), (64, "float32", "gather")],
+    ("size", "made", "expected"), [(32, 1, "scatter"), (32, 64, "gather"), (8, 64, "dots")]
 )
-def test_few_made_channels_are_scattered(made: int, dtype: str, expected: str) -> None:
-    from opspec.geometry import ConvGeometry, Window
-
-    window = Window.fitted(32, 4, 2, 1, "SAME")
-    geometry = ConvGeometry(1, made, 64, (window, window, window), "NDHWC", dtype)
+def test_the_way_depends_on_made_channels_and_positions(
+    size: int, made: int, expected: str
+) -> None:
+    window = Window.fitted(size, 4, 2, 1, "SAME")
+    geometry = ConvGeometry(1, made, 64, (window, window, window), "NDHWC", "float32")
     way: Any = ways.way_for(geometry, host())
-    assert way.kernel is getattr(kernels, expected)(host(), dtype, False)
+    assert way.kernel is compiled(expected)

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("numba", reason="numba is not installed; it comes with opspec[numba]")
 
+from opspec.backends.numba.dots_layout import dots_layout
 from opspec.backends.numba.layout import gather_layout
 from opspec.backends.numba.scatter_layout import scatter_layout, scatters
 from opspec.backends.numba.target import AVX2, AVX512, NEON, PORTABLE
@@ -41,6 +42,9 @@ def test_a_thread_needs_at_most_two_megabytes(target, dtype, data_format, layer)
     geometry = ConvGeometry(batch, made, contracted, (depth, height, width), data_format, dtype)
     scattered = scatters(geometry, target)
     found = (scatter_layout if scattered else gather_layout)(geometry, target, 2, 10**9)
+    dots = dots_layout(geometry, target, 2, 10**9)
+    assert dots.room_bytes <= 2 * 2**20
+    assert dots.packed_bytes == 0
     assert found.room_bytes <= 2 * 2**20
     # The made channels are rounded up to a vector, of all taps together or of each.
     itemsize = 8 if dtype == "float64" else 4
