@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from opspec import dtypes
+from opspec.backends.numba.plain_ways import Way
 from opspec.backends.numba.target import Target, host
-from opspec.backends.numba.ways import Way, directly, dotting, gathering, scattering
+from opspec.backends.numba.ways import directly, dotting, gathering, scattering
 from opspec.geometry import ConvGeometry, Window
 
 POINT = Window(1, 1, 1, 1, 1, 0, 0)

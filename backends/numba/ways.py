@@ -1,35 +1,27 @@
-"""The ways to compute a problem, and the choice among them.
+"""The choice among the ways to compute a problem.
 
 It depends on the shapes alone, so that the same call always gives the same bits.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from opspec import dtypes, threads
+from opspec import dtypes
 from opspec.backends.numba import kernels
 from opspec.backends.numba.axis import merged
-from opspec.backends.numba.buffers import aligned
 from opspec.backends.numba.direct import direct_numbers
 from opspec.backends.numba.dots_layout import dots_layout
+from opspec.backends.numba.in_tasks import InTasks, LayOut
 from opspec.backends.numba.layout import gather_layout
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
-from opspec.backends.numba.pack import Filter
-from opspec.backends.numba.plan import Layout, Table
-from opspec.backends.numba.pool import run
+from opspec.backends.numba.plain_ways import Directly, Nothing, OnCopies, Way
 from opspec.backends.numba.scatter_layout import scatter_layout, scatters
 from opspec.backends.numba.target import Target
 from opspec.geometry import ConvGeometry
-
-Array: TypeAlias = np.ndarray[Any, Any]
-LayOut: TypeAlias = Callable[[ConvGeometry, Target, int, int], Layout]
-# Takes filter and source, contiguous, and perhaps an array for the result; returns the result.
-Way: TypeAlias = Callable[[Array, Array, Array | None], Array]
 
 # Products that plain loops make before laying out, packing and sharing would have repaid itself;
 # turning one element of the filter for them takes as long as so many.
@@ -37,120 +29,8 @@ TINY, TURNED = 1_000_000, 16
 # What it takes to pack an element of the filter, and what a dot product of vectors costs more than
 # one of a packed panel: at each end, and per element. As measured on one CPU; ratios matter.
 PACKED, PER_DOT, PER_PRODUCT = 2.7, 0.5, 0.012
-# Products that repay waking another thread.
-WORTH_THREADS = 400_000
-MOST_THREADS = 256
-# More tasks than there are.
-ALL = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Nothing lands inside, or there is nothing: the result is zeros."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
-        """Return zeros."""
-        if out is None:
-            return np.zeros(self.shape, self.dtype)
-        out.fill(0)
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class Directly:
-    """Plain loops over arrays that are channels last."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    numbers: Table
-    kernel: Any
-
-    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
-        """Compute in the caller's arrays."""
-        if out is None:
-            out = np.empty(self.shape, self.dtype)
-        self.kernel(self.numbers, source, filter, out)
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class OnCopies:
-    """Another way, with copies of small arrays: channels last, in the type of the sums.
-
-    Parameters
-    ----------
-    inner
-        The way.
-    sums, filters, dtype
-        What it takes and makes; what it takes the filter in; what is stored.
-    channels_first
-        Whether the caller's arrays are.
-    """
-
-    inner: Way
-    sums: np.dtype[Any]
-    filters: np.dtype[Any]
-    dtype: np.dtype[Any]
-    channels_first: bool
-
-    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
-        """Compute in copies and copy the result."""
-        if self.channels_first:
-            source = np.moveaxis(source, 1, -1)
-        source = source.astype(self.sums, order="C")
-        made = self.inner(filter.astype(self.filters, copy=False), source, None)
-        if self.channels_first:
-            made = np.moveaxis(made, -1, 1)
-        if out is None:
-            out = np.empty(made.shape, self.dtype)
-        with np.errstate(all="ignore"):
-            out[...] = made
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class InTasks:
-    """Pack the filter, then share the tasks of a kernel among threads."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    geometry: ConvGeometry
-    target: Target
-    multiply_adds: int
-    lay_out: LayOut
-    pack: Any
-    kernel: Any
-    zeros: Array
-
-    def __call__(self, filter: Array, source: Array, out: Array | None) -> Array:
-        """Compute in as many threads as are allowed, if they repay themselves."""
-        if out is None:
-            out = aligned(self.shape, self.dtype)
-        limit = 1 if self.multiply_adds < WORTH_THREADS else min(threads.limit(), MOST_THREADS)
-        layout = self.lay_out(self.geometry, self.target, limit, self.multiply_adds)
-        plan, room, turn, packed_bytes, cleared = layout
-        if cleared:
-            out.fill(0)
-        given = Filter(filter.ctypes.data, self.zeros.ctypes.data)
-        if packed_bytes:
-            packed = aligned((packed_bytes,), np.dtype(np.uint8))
-            panels = packed.ctypes.data
-
-            def pack(counter: int, memory: int) -> bool:
-                return bool(self.pack(plan, given, panels, counter, memory, ALL))
-
-            run(pack, room, limit)
-            given = Filter(panels, given.zeros)
-        read, written = source.ctypes.data, out.ctypes.data
-
-        def compute(counter: int, memory: int) -> bool:
-            return bool(self.kernel(plan, read, written, given, counter, memory, turn))
-
-        run(compute, room, limit)
-        return out
+# Products that repay waking another thread: gathered or dotted, and scattered.
+WORTH_THREADS, WORTH_SCATTERING = 8_000_000, 4_000_000
 
 
 @lru_cache(maxsize=1024)
@@ -191,7 +71,9 @@ def dotting(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
     stored = dtypes.numpy_dtype(geometry.dtype)
     kernel = kernels.dots(target, geometry.dtype)
     last = _last(geometry)
-    inner = _in_tasks(last, _sums(geometry), target, multiply_adds, dots_layout, None, kernel)
+    inner = _in_tasks(
+        last, _sums(geometry), target, multiply_adds, dots_layout, None, kernel, WORTH_THREADS
+    )
     return _on_copies(inner, geometry, stored)
 
 
@@ -217,7 +99,9 @@ def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.gather(target, dtype, first), kernels.pack(target, dtype)
     stored = dtypes.numpy_dtype(dtype)
-    return _in_tasks(geometry, stored, target, multiply_adds, gather_layout, pack, kernel)
+    return _in_tasks(
+        geometry, stored, target, multiply_adds, gather_layout, pack, kernel, WORTH_THREADS
+    )
 
 
 def scattering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
@@ -225,7 +109,9 @@ def scattering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Wa
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.scatter(target, dtype, first), kernels.pack_matrix(target, dtype)
     stored = dtypes.numpy_dtype(dtype)
-    return _in_tasks(geometry, stored, target, multiply_adds, scatter_layout, pack, kernel)
+    return _in_tasks(
+        geometry, stored, target, multiply_adds, scatter_layout, pack, kernel, WORTH_SCATTERING
+    )
 
 
 def _in_tasks(
@@ -236,11 +122,12 @@ def _in_tasks(
     lay_out: LayOut,
     pack: Any,
     kernel: Any,
+    worth: int,
 ) -> Way:
     # Lanes that do not exist are packed from zeros.
     zeros = np.zeros(geometry.out_channels * STORED_BYTES[geometry.dtype], np.uint8)
     simple, shape = _merged(geometry), geometry.input_shape
-    return InTasks(shape, dtype, simple, target, multiply_adds, lay_out, pack, kernel, zeros)
+    return InTasks(shape, dtype, simple, target, multiply_adds, lay_out, pack, kernel, zeros, worth)
 
 
 def _merged(geometry: ConvGeometry) -> ConvGeometry:

@@ -17,7 +17,7 @@ from opspec.geometry import ConvGeometry, Window
 numba = pytest.importorskip("numba", reason="numba is not installed; it comes with opspec[numba]")
 
 from opspec.backends.numba import conv3d_backprop_input_v2 as entry  # noqa: E402
-from opspec.backends.numba import kernels, ways  # noqa: E402
+from opspec.backends.numba import in_tasks, kernels, ways  # noqa: E402
 
 DTYPES = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)
 WAYS = ("direct", "dots", "gather", "scatter")
@@ -30,6 +30,9 @@ def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(ways, "TINY", 2**62 if way == "direct" else 0)
     monkeypatch.setattr(ways, "scatters", lambda geometry, target: way == "scatter")
     monkeypatch.setattr(ways, "few_positions", lambda geometry: way == "dots")
+    monkeypatch.setattr(ways, "WORTH_THREADS", 0)
+    monkeypatch.setattr(ways, "WORTH_SCATTERING", 0)
+    monkeypatch.setattr(in_tasks, "WORTH_PACKING", 0)
     ways.way_for.cache_clear()
     yield way
     ways.way_for.cache_clear()

@@ -7,7 +7,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,46 @@ import opspec
 
 pytest.importorskip("numba", reason="numba is not installed; it comes with opspec[numba]")
 
-from opspec.backends.numba import pool
+from opspec.backends.numba import in_tasks, pool, ways
 
 
-def layer(made: int, data_format: Any = "NDHWC", dtype: Any = np.float32) -> Callable[[], Any]:
+@pytest.fixture(autouse=True)
+def threads_for_every_problem(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Share even what is too small to repay it, the packing included."""
+    monkeypatch.setattr(ways, "WORTH_THREADS", 0)
+    monkeypatch.setattr(ways, "WORTH_SCATTERING", 0)
+    monkeypatch.setattr(in_tasks, "WORTH_PACKING", 0)
+    ways.way_for.cache_clear()
+    yield
+    ways.way_for.cache_clear()
+
+
+def layer(
+    made: int,
+    data_format: Any = "NDHWC",
+    dtype: Any = np.float32,
+    positions: tuple[int, ...] = (2, 9, 11, 13),
+) -> Callable[[], Any]:
     rng = np.random.default_rng(made)
-    data = rng.standard_normal((2, 9, 11, 13, 24)).astype(dtype)
+    data = rng.standard_normal((*positions, 24)).astype(dtype)
     filters = rng.standard_normal((3, 3, 3, made, 24)).astype(dtype)
-    shape = [2, 18, 22, 26, made]
+    shape = [positions[0], *(2 * size for size in positions[1:]), made]
     if data_format == "NCDHW":
-        data = np.ascontiguousarray(np.moveaxis(data, -1, 1))
-        shape = [2, made, 18, 22, 26]
+        data, shape = np.ascontiguousarray(np.moveaxis(data, -1, 1)), [shape[0], made, *shape[1:4]]
     return lambda: opspec.nn.conv3d_transpose(
         data, filters, shape, 2, data_format=data_format, backend="numba"
     )
 
 
-@pytest.mark.parametrize("made", [1, 20, 64])
+@pytest.mark.parametrize(
+    ("made", "positions"),
+    [(1, (2, 9, 11, 13)), (20, (2, 9, 11, 13)), (64, (2, 9, 11, 13)), (70, (1, 3, 2, 5))],
+)
 @pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
-def test_any_number_of_threads_gives_the_same_bits(made: int, data_format: str) -> None:
-    call = layer(made, data_format)
+def test_any_number_of_threads_gives_the_same_bits(
+    made: int, positions: tuple[int, ...], data_format: str
+) -> None:
+    call = layer(made, data_format, positions=positions)
     results = []
     for count in (1, 2, 3, 7):
         with opspec.thread_limit(count):
@@ -46,6 +66,7 @@ def test_any_number_of_threads_gives_the_same_bits(made: int, data_format: str) 
 
 def test_many_callers_at_once_get_their_own_results() -> None:
     calls = [layer(made) for made in (1, 3, 16, 20, 33, 64)]
+    calls.append(layer(70, positions=(1, 3, 2, 5)))
     expected = [call().tobytes() for call in calls]
     failures: list[str] = []
 
