@@ -32,6 +32,7 @@ CACHE_LINE = 64
 CHUNK = 480
 MOST_AHEAD = 1024
 LARGE_FILTER, FEW_POSITIONS, LARGEST_PANEL = 2 * 2**20, 4096, 2**20
+MANY_TAPS = 8
 LARGE_RESULT = 4 * 2**20
 
 Axes = tuple[Axis, Axis, Axis]
@@ -44,12 +45,16 @@ def gather_layout(
     """Lay a problem out for `threads` threads. Some tap of it lands inside."""
     size = sum_bytes(geometry.dtype)
     stored = STORED_BYTES[geometry.dtype]
-    staged = geometry.data_format == "NCDHW" or stored != size
+    staged = _is_staged(geometry)
     windows = geometry.windows
-    joined = joins(windows[2], geometry.in_channels, target.vectors * target.lanes(size))
-    axes = (axis(windows[0]), axis(windows[1]), axis(windows[2], joined=joined))
+    axes = _axes(geometry, target)
     panels = _panels(geometry, axes, target, size)
-    stationary = not staged and _keeps_panels(geometry, panels, threads)
+    stationary = (
+        not staged
+        and _repays_keeping(geometry, panels)
+        and panels.largest <= LARGEST_PANEL
+        and len(panels.order) * panels.per_group >= 2 * threads
+    )
     limits = box_limits(geometry, windows, size, threads, staged=staged)
     blocks, boxes, source_positions = blocks_of(axes, geometry.batch, limits)
     shape = _shape(geometry, axes, size, panels, staged=staged, stationary=stationary)
@@ -111,14 +116,36 @@ def _panels(geometry: ConvGeometry, axes: Axes, target: Target, size: int) -> _P
     )
 
 
-def _keeps_panels(geometry: ConvGeometry, panels: _Panels, threads: int) -> bool:
-    """Whether each task packs a panel for itself, and meets all positions with it."""
-    return (
-        panels.all_bytes > LARGE_FILTER
-        and geometry.batch * prod(w.output for w in geometry.windows) <= FEW_POSITIONS
-        and panels.largest <= LARGEST_PANEL
-        and len(panels.order) * panels.per_group >= 2 * threads
-    )
+def panels_overflow(geometry: ConvGeometry, target: Target) -> bool:
+    """Whether panels come from memory again for each of many small boxes.
+
+    A task that keeps one panel in its cache and meets all positions with it would avoid that, but
+    the panel is too large, or boxes are copied. Phases of few taps do not suffer.
+    """
+    axes = _axes(geometry, target)
+    panels = _panels(geometry, axes, target, sum_bytes(geometry.dtype))
+    most_taps = prod(max(a.sizes) for a in axes)
+    unkept = _is_staged(geometry) or panels.largest > LARGEST_PANEL
+    return unkept and most_taps >= MANY_TAPS and _repays_keeping(geometry, panels)
+
+
+def _repays_keeping(geometry: ConvGeometry, panels: _Panels) -> bool:
+    """Whether panels are too many for the cache, and positions too few to hide their way to it."""
+    positions = geometry.batch * prod(w.output for w in geometry.windows)
+    return panels.all_bytes > LARGE_FILTER and positions <= FEW_POSITIONS
+
+
+def _is_staged(geometry: ConvGeometry) -> bool:
+    """Whether boxes are copied on their way in and out."""
+    converted = STORED_BYTES[geometry.dtype] != sum_bytes(geometry.dtype)
+    return converted or geometry.data_format == "NCDHW"
+
+
+def _axes(geometry: ConvGeometry, target: Target) -> Axes:
+    depth, height, width = geometry.windows
+    panel_lanes = target.vectors * target.lanes(sum_bytes(geometry.dtype))
+    joined = joins(width, geometry.in_channels, panel_lanes)
+    return axis(depth), axis(height), axis(width, joined=joined)
 
 
 def _shape(

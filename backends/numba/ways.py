@@ -16,7 +16,7 @@ from opspec.backends.numba.axis import merged
 from opspec.backends.numba.direct import direct_numbers
 from opspec.backends.numba.dots_layout import dots_layout
 from opspec.backends.numba.in_tasks import InTasks, LayOut
-from opspec.backends.numba.layout import gather_layout
+from opspec.backends.numba.layout import gather_layout, panels_overflow
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.plain_ways import Directly, Nothing, OnCopies, Way
 from opspec.backends.numba.scatter_layout import scatter_layout, scatters
@@ -46,7 +46,7 @@ def way_for(geometry: ConvGeometry, target: Target) -> Way:
         return directly(geometry, target)
     if scatters(_merged(geometry), target):
         return scattering(geometry, target, multiply_adds)
-    if few_positions(geometry):
+    if few_positions(geometry) or panels_overflow(_merged(geometry), target):
         return dotting(geometry, target, multiply_adds)
     return gathering(geometry, target, multiply_adds)
 

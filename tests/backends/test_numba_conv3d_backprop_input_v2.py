@@ -30,6 +30,7 @@ def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(ways, "TINY", 2**62 if way == "direct" else 0)
     monkeypatch.setattr(ways, "scatters", lambda geometry, target: way == "scatter")
     monkeypatch.setattr(ways, "few_positions", lambda geometry: way == "dots")
+    monkeypatch.setattr(ways, "panels_overflow", lambda geometry, target: way == "dots")
     monkeypatch.setattr(ways, "WORTH_THREADS", 0)
     monkeypatch.setattr(ways, "WORTH_SCATTERING", 0)
     monkeypatch.setattr(in_tasks, "WORTH_PACKING", 0)
@@ -229,3 +230,17 @@ def test_the_way_depends_on_made_channels_and_positions(
     geometry = ConvGeometry(1, made, 64, (window, window, window), "NDHWC", "float32")
     way: Any = ways.way_for(geometry, host())
     assert way.kernel is compiled(expected)
+
+
+@pytest.mark.parametrize(
+    ("dilation", "dtype", "expected"),
+    [(1, "float32", "gather"), (2, "float32", "dots"), (1, "float16", "dots")],
+)
+def test_a_filter_that_overflows_the_cache_is_read_as_it_lies(
+    dilation: int, dtype: str, expected: str
+) -> None:
+    window = Window.fitted(8, 4, 2, dilation, "SAME")
+    geometry = ConvGeometry(8, 256, 512, (window, window, window), "NDHWC", dtype)
+    way: Any = ways.way_for(geometry, host())
+    kernel = getattr(way, "inner", way).kernel
+    assert (kernel is kernels.dots(host(), dtype)) == (expected == "dots")
