@@ -34,9 +34,8 @@ def columns(builder: ir.IRBuilder, rows: list[Value]) -> list[Value]:
 def added_up(builder: ir.IRBuilder, four: list[Value]) -> Value:
     """Return a vector with the sum of each of four vectors' lanes."""
     lanes = four[0].type.count
-    left, right = (
-        builder.fadd(*_interleaved(builder, *four[first : first + 2], 1)) for first in (0, 2)
-    )
+    left = builder.fadd(*_interleaved(builder, four[0], four[1], 1))
+    right = builder.fadd(*_interleaved(builder, four[2], four[3], 1))
     if lanes == 2:
         return shuffled(builder, left, right, [0, 1, 2, 3])
     pair = _interleaved if _elements(left) == 4 else _exchanged
