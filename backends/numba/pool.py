@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class _Job:
         self._idle = threading.Condition(self._lock)
         self._working = 0
         self._closed = False
+        self.finished = False
         self._failure: BaseException | None = None
 
     def help(self) -> None:
@@ -50,26 +51,21 @@ class _Job:
     def work(self) -> None:
         """Work until there is no task."""
         memory = _memory(self._room)
-        while self._share(memory):
+        while self._share(memory.address):
             pass
 
     def finish(self) -> None:
         """Let nobody else begin, and wait for those who have: they write into the caller's arrays.
 
-        A Ctrl-C while waiting is passed on, but only after that.
+        To be called again, if it is interrupted, until the job is `finished`.
         """
-        failure: BaseException | None = None
         with self._lock:
             self._closed = True
             while self._working:
-                try:
-                    self._idle.wait()
-                except BaseException as error:
-                    failure = error
-                    self.cancel()
-        failure = failure or self._failure
-        if failure is not None:
-            raise failure
+                self._idle.wait()
+            self.finished = True
+        if self._failure is not None:
+            raise self._failure
 
     def cancel(self) -> None:
         """Leave no task to take."""
@@ -126,25 +122,43 @@ def run(share: Callable[[int, int], bool], room: int, threads: int) -> None:
     address = counter.ctypes.data
     if threads == 1:
         memory = _memory(room)
-        while share(address, memory):
+        while share(address, memory.address):
             pass
         return
     job = _Job(lambda memory: share(address, memory), counter, room)
+    failure: BaseException | None = None
     try:
         _pool.ask(job, threads - 1)
         job.work()
-    except BaseException:
+    except BaseException as error:
+        failure = error
         job.cancel()
-        raise
-    finally:
-        job.finish()
+    # A Ctrl-C while waiting is passed on, but only after that.
+    while not job.finished:
+        try:
+            job.finish()
+        except BaseException as error:
+            failure = error
+            job.cancel()
+    if failure is not None:
+        raise failure
 
 
-def _memory(size: int) -> int:
-    """Return the address of this thread's memory, at a cache line; kept for its next call."""
-    kept = getattr(_own, "memory", None)
-    if kept is None or kept[0].size < size + ALIGNED:
+class _Memory(NamedTuple):
+    """An array, which lives as long as somebody holds this, and its first cache line's address."""
+
+    array: np.ndarray[Any, Any]
+    address: int
+
+
+def _memory(size: int) -> _Memory:
+    """Return this thread's memory, kept for its next call.
+
+    To be held while its address is in use: a signal handler that calls opspec in the middle of a
+    call may need more, and replaces it.
+    """
+    kept: _Memory | None = getattr(_own, "memory", None)
+    if kept is None or kept.array.size < size + ALIGNED:
         array = np.empty(size + ALIGNED, np.uint8)
-        kept = _own.memory = (array, -array.ctypes.data % ALIGNED + array.ctypes.data)
-    address: int = kept[1]
-    return address
+        kept = _own.memory = _Memory(array, -array.ctypes.data % ALIGNED + array.ctypes.data)
+    return kept

@@ -244,3 +244,13 @@ def test_a_filter_that_overflows_the_cache_is_read_as_it_lies(
     way: Any = ways.way_for(geometry, host())
     kernel = getattr(way, "inner", way).kernel
     assert (kernel is kernels.dots(host(), dtype)) == (expected == "dots")
+
+
+@pytest.mark.parametrize("forced", WAYS, indirect=True)
+@pytest.mark.parametrize(("dtype", "bits"), [(np.float16, 0x7D01), (ml_dtypes.bfloat16, 0x7F81)])
+@pytest.mark.filterwarnings("error")
+def test_signalling_nans_are_no_reason_to_warn(forced: str, dtype: type, bits: int) -> None:
+    data, filters = np.ones((1, 2, 2, 2, 8), dtype), np.ones((3, 3, 3, 4, 8), dtype)
+    data.reshape(-1).view(np.uint16)[0] = bits
+    result = opspec.nn.conv3d_transpose(data, filters, [1, 4, 4, 4, 4], 2, backend="numba")
+    assert np.isnan(result.astype(np.float32)).any()

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -190,3 +191,44 @@ def test_ctrl_c_ends_a_long_call() -> None:
         printed = process.stdout.read().split()
     assert printed == ["stopped", "8000.0"]
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_in_use_outlives_a_call_from_a_signal_handler(threads: int) -> None:
+    alive: list[bool] = []
+
+    def interrupted(counter: int, memory: int) -> bool:
+        if threading.current_thread() is threading.main_thread():
+            before = weakref.ref(pool._own.memory.array)
+            pool.run(lambda counter, memory: False, 2 * before().size, 1)
+            alive.append(before() is not None)
+        return False
+
+    pool.run(interrupted, 1000, threads)
+    assert alive == [True]
+
+
+def test_ctrl_c_that_arrives_when_waiting_begins_still_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    finish, interruptions, done = pool._Job.finish, [KeyboardInterrupt()], threading.Event()
+    begun = threading.Event()
+
+    def interrupted(job: Any) -> None:
+        if interruptions:
+            raise interruptions.pop()
+        finish(job)
+
+    def share(counter: int, memory: int) -> bool:
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(60)
+            return False
+        begun.set()
+        time.sleep(0.3)
+        done.set()
+        return False
+
+    monkeypatch.setattr(pool._Job, "finish", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pool.run(share, 64, 2)
+    assert done.is_set()
