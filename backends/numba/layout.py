@@ -125,7 +125,9 @@ def panels_overflow(geometry: ConvGeometry, target: Target) -> bool:
     axes = _axes(geometry, target)
     panels = _panels(geometry, axes, target, sum_bytes(geometry.dtype))
     most_taps = prod(max(a.sizes) for a in axes)
-    unkept = _is_staged(geometry) or panels.largest > LARGEST_PANEL
+    # Widening bfloat16 anew at each use takes two instructions, and longer than fetching.
+    copied = _is_staged(geometry) and geometry.dtype != "bfloat16"
+    unkept = copied or panels.largest > LARGEST_PANEL
     return unkept and most_taps >= MANY_TAPS and _repays_keeping(geometry, panels)
 
 

@@ -234,7 +234,12 @@ def test_the_way_depends_on_made_channels_and_positions(
 
 @pytest.mark.parametrize(
     ("dilation", "dtype", "expected"),
-    [(1, "float32", "gather"), (2, "float32", "dots"), (1, "float16", "dots")],
+    [
+        (1, "float32", "gather"),
+        (2, "float32", "dots"),
+        (1, "float16", "dots"),
+        (1, "bfloat16", "gather"),
+    ],
 )
 def test_a_filter_that_overflows_the_cache_is_read_as_it_lies(
     dilation: int, dtype: str, expected: str
