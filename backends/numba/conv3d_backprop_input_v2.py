@@ -1,8 +1,9 @@
 """Conv3DBackpropInputV2 with Numba: four kernels share the problems.
 
 `direct` takes the tiny ones; `scatter` those whose made channels are too few to fill a vector;
-`dots` those whose positions are too few to repay packing the filter; `gather` all others. Which one
-it is, and how, is worked out once per shape (`ways`).
+`dots` those whose positions are too few to repay packing the filter, or whose packed filter would
+be fetched again and again; `gather` all others. Which one it is, and how, is worked out once per
+shape, dtype and layout (`ways`).
 """
 
 from typing import Any, TypeAlias

@@ -41,13 +41,17 @@ class Directly:
         """Compute in the caller's arrays."""
         if out is None:
             out = np.empty(self.shape, self.dtype)
+        # Numba would compile the kernel anew for arrays that may not be written.
+        source, filter = (
+            array if array.flags.writeable else array.copy() for array in (source, filter)
+        )
         self.kernel(self.numbers, source, filter, out)
         return out
 
 
 @dataclass(frozen=True, slots=True)
 class OnCopies:
-    """Another way, with copies of small arrays: channels last, in the type of the sums.
+    """Another way, with copies of source and result: channels last, in the type of the sums.
 
     Parameters
     ----------

@@ -141,7 +141,11 @@ def run(share: Callable[[int, int], bool], room: int, threads: int) -> None:
             failure = error
             job.cancel()
     if failure is not None:
-        raise failure
+        try:
+            raise failure
+        finally:
+            # Its traceback holds this frame, and with it the caller's arrays.
+            del failure
 
 
 class _Memory(NamedTuple):

@@ -1,6 +1,6 @@
 """The choice among the ways to compute a problem.
 
-It depends on the shapes alone, so that the same call always gives the same bits.
+It depends on shapes, dtype, layout and CPU alone, so that the same call always gives the same bits.
 """
 
 from dataclasses import replace

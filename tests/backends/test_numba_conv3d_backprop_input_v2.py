@@ -213,6 +213,17 @@ def test_large_results_may_begin_anywhere_in_memory(start: int) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("forced", ["direct"], indirect=True)
+def test_arrays_that_may_not_be_written_compile_nothing_anew(forced: str) -> None:
+    given = problem(500, (np.float32,), ("NDHWC",))
+    expected = computed(given)
+    compiled_for = len(kernels.direct(host(), 4).signatures)
+    for operand in ("filter", "out_backprop"):
+        given[operand].setflags(write=False)
+        np.testing.assert_array_equal(computed(given), expected)
+    assert len(kernels.direct(host(), 4).signatures) == compiled_for
+
+
 @pytest.mark.parametrize("forced", ["dots", "gather", "scatter"], indirect=True)
 def test_one_compiled_kernel_takes_all_problems(forced: str) -> None:
     for seed in range(400, 430):
