@@ -73,13 +73,13 @@ class OnCopies:
         """Compute in copies and copy the result."""
         if self.channels_first:
             source = np.moveaxis(source, 1, -1)
-        # Neither a signalling NaN nor an overflow is worth a warning: compiled code gives none.
+        source = source.astype(self.sums, order="C")
+        made = self.inner(filter.astype(self.filters, copy=False), source, None)
+        if self.channels_first:
+            made = np.moveaxis(made, -1, 1)
+        if out is None:
+            out = np.empty(made.shape, self.dtype)
+        # An overflow is not worth a warning: compiled code gives none.
         with np.errstate(all="ignore"):
-            source = source.astype(self.sums, order="C")
-            made = self.inner(filter.astype(self.filters, copy=False), source, None)
-            if self.channels_first:
-                made = np.moveaxis(made, -1, 1)
-            if out is None:
-                out = np.empty(made.shape, self.dtype)
             out[...] = made
         return out

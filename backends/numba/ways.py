@@ -44,9 +44,10 @@ def way_for(geometry: ConvGeometry, target: Target) -> Way:
         return Nothing(geometry.input_shape, dtypes.numpy_dtype(geometry.dtype))
     if multiply_adds + TURNED * prod(geometry.filter_shape) < TINY:
         return directly(geometry, target)
-    if scatters(_merged(geometry), target):
+    simple = _merged(geometry)
+    if scatters(simple, target):
         return scattering(geometry, target, multiply_adds)
-    if few_positions(geometry) or panels_overflow(_merged(geometry), target):
+    if few_positions(geometry) or panels_overflow(simple, target):
         return dotting(geometry, target, multiply_adds)
     return gathering(geometry, target, multiply_adds)
 

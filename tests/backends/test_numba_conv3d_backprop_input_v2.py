@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opspec
-from opspec.backends.numba.target import AVX512, NEON, PORTABLE, Target, host
+from opspec.backends.numba.target import AVX2, AVX512, NEON, PORTABLE, Target, host
 from opspec.conformance.oracle import direct_sum, exact_sum
 from opspec.conformance.runner import check
 from opspec.conformance.tolerance import require_bounded
@@ -257,16 +257,15 @@ def test_a_filter_that_overflows_the_cache_is_read_as_it_lies(
 ) -> None:
     window = Window.fitted(8, 4, 2, dilation, "SAME")
     geometry = ConvGeometry(8, 256, 512, (window, window, window), "NDHWC", dtype)
-    way: Any = ways.way_for(geometry, host())
+    way: Any = ways.way_for(geometry, AVX2)
     kernel = getattr(way, "inner", way).kernel
-    assert (kernel is kernels.dots(host(), dtype)) == (expected == "dots")
+    assert (kernel is kernels.dots(AVX2, dtype)) == (expected == "dots")
 
 
 @pytest.mark.parametrize("forced", WAYS, indirect=True)
-@pytest.mark.parametrize(("dtype", "bits"), [(np.float16, 0x7D01), (ml_dtypes.bfloat16, 0x7F81)])
 @pytest.mark.filterwarnings("error")
-def test_signalling_nans_are_no_reason_to_warn(forced: str, dtype: type, bits: int) -> None:
-    data, filters = np.ones((1, 2, 2, 2, 8), dtype), np.ones((3, 3, 3, 4, 8), dtype)
-    data.reshape(-1).view(np.uint16)[0] = bits
+def test_overflow_is_no_reason_to_warn(forced: str) -> None:
+    data = np.full((1, 2, 2, 2, 8), 60000, np.float16)
+    filters = np.full((3, 3, 3, 4, 8), 60000, np.float16)
     result = opspec.nn.conv3d_transpose(data, filters, [1, 4, 4, 4, 4], 2, backend="numba")
-    assert np.isnan(result.astype(np.float32)).any()
+    assert np.isposinf(result).all()
