@@ -199,8 +199,10 @@ def test_memory_in_use_outlives_a_call_from_a_signal_handler(threads: int) -> No
 
     def interrupted(counter: int, memory: int) -> bool:
         if threading.current_thread() is threading.main_thread():
-            before = weakref.ref(pool._own.memory.array)
-            pool.run(lambda counter, memory: False, 2 * before().size, 1)
+            held = pool._own.memory.array
+            before, size = weakref.ref(held), held.size
+            del held
+            pool.run(lambda counter, memory: False, 2 * size, 1)
             alive.append(before() is not None)
         return False
 
