@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import opspec
-from opspec import ops, pages, warmup_command
+from opspec import new_backend_command, ops, pages, warmup_command
 from opspec.definition import OpDefinition
 from opspec.errors import BackendError, OpError
 from opspec.rule import TensorSpec
@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_golden(commands)
     warmup_command.add_to(commands)
+    new_backend_command.add_to(commands)
     return parser
 
 
