@@ -1,1 +1,1 @@
-"""How a report is shown: on a terminal, or as JSON."""
+"""How reports are shown: on a terminal, as JSON, JUnit XML, a page, or a badge."""
