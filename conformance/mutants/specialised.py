@@ -1,0 +1,202 @@
+"""Kernels that are wrong in one of their variants only: for one dtype, layout or kind of shape.
+
+Kernels are specialised, by templates or by paths for shapes that are common or easy. Each mutant
+here leaves out the filter's last tap in one variant and is right everywhere else.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from opspec.conformance.mutants.mutant import Mutant, family_of
+from opspec.conformance.mutants.recipe import Recipe, every_tap, only
+from opspec.dtypes import FLOATING
+from opspec.geometry import DATA_FORMATS, ConvGeometry, Window
+
+Where = Callable[[ConvGeometry], bool]
+WITHOUT_LAST_TAP = Recipe(taps=lambda geometry: every_tap(geometry)[:-1])
+DIMENSIONS = ("depth", "height", "width")
+
+
+def specialised_mutants() -> Iterator[Mutant]:
+    """Yield mutants of the families that their conditions are about."""
+    for family, rows in (
+        ("dtype", _dtypes()),
+        ("dilation", _dilations()),
+        ("layout", _layouts()),
+        ("stride", _strides()),
+        ("padding", _paddings()),
+        ("channels", _channels()),
+        ("batch", _batches()),
+        ("index", _kernels()),
+    ):
+        yield from family_of(
+            family,
+            (
+                (
+                    f"wrong-only-for-{name}",
+                    f"a last tap left out only for {words}",
+                    only(where, WITHOUT_LAST_TAP),
+                )
+                for name, words, where in rows
+            ),
+        )
+
+
+def _dtypes() -> Iterator[tuple[str, str, Where]]:
+    for dtype, layout in product(FLOATING, DATA_FORMATS):
+        yield f"{dtype}-{layout.lower()}", f"{dtype} in {layout}", _both(_has(dtype), _lies(layout))
+    for dtype in FLOATING:
+        yield f"{dtype}-dilated", f"{dtype} and dilations", _both(_has(dtype), _is_dilated)
+        yield f"{dtype}-valid", f"{dtype} and VALID", _both(_has(dtype), _not(_is_padded))
+        yield f"{dtype}-same", f"{dtype} and SAME", _both(_has(dtype), _is_padded)
+
+
+def _dilations() -> Iterator[tuple[str, str, Where]]:
+    yield "dilated-and-strided", "dilations with strides", _both(_is_dilated, _is_strided)
+    yield "dilated-not-strided", "dilations without strides", _both(_is_dilated, _not(_is_strided))
+    yield "dilated-valid", "dilations with VALID", _both(_is_dilated, _not(_is_padded))
+    yield "dilated-same", "dilations with SAME", _both(_is_dilated, _is_padded)
+    for axis, dimension in enumerate(DIMENSIONS):
+        yield f"dilated-{dimension}", f"a dilated {dimension}", _dilated_along(axis)
+    yield (
+        "dilation-and-stride-with-a-common-factor",
+        "a dilation and a stride with a common factor",
+        lambda geometry: any(w.dilation > 1 and w.dilation == w.stride for w in geometry.windows),
+    )
+
+
+def _layouts() -> Iterator[tuple[str, str, Where]]:
+    first = _lies("NCDHW")
+    yield "ncdhw-dilated", "dilations in NCDHW", _both(first, _is_dilated)
+    yield "ncdhw-strided", "strides in NCDHW", _both(first, _is_strided)
+    yield "ncdhw-not-strided", "strides of 1 in NCDHW", _both(first, _not(_is_strided))
+    yield "ncdhw-valid", "VALID in NCDHW", _both(first, _not(_is_padded))
+    yield "ncdhw-same", "SAME in NCDHW", _both(first, _is_padded)
+    yield "ncdhw-batch-1", "a batch of 1 in NCDHW", _both(first, _batch_is_1)
+    yield "ncdhw-one-made-channel", "one made channel in NCDHW", _both(first, _makes_one)
+    yield "ncdhw-one-contracted-channel", "one channel of data in NCDHW", _both(first, _sums_one)
+    yield "ncdhw-kernel-1", "1x1x1 kernels in NCDHW", _both(first, _is_pointwise)
+
+
+def _strides() -> Iterator[tuple[str, str, Where]]:
+    def every(where: Callable[[Window], bool]) -> Where:
+        return lambda geometry: all(map(where, geometry.windows))
+
+    yield "stride-1", "strides of 1", _not(_is_strided)
+    yield (
+        "stride-equals-kernel",
+        "strides equal to the kernel",
+        every(lambda w: w.stride == w.kernel),
+    )
+    yield "stride-above-kernel", "strides above the kernel", every(lambda w: w.stride > w.kernel)
+    yield (
+        "equal-strides",
+        "one stride above 1 for all dimensions",
+        lambda geometry: _is_strided(geometry) and len({w.stride for w in geometry.windows}) == 1,
+    )
+    yield (
+        "width-strides-from-3",
+        "strides of 3 and more along the width",
+        lambda geometry: geometry.windows[2].stride > 2,
+    )
+
+
+def _paddings() -> Iterator[tuple[str, str, Where]]:
+    yield "same", "SAME that does pad", _is_padded
+    yield "valid", "VALID, or SAME that does not pad", _not(_is_padded)
+    yield (
+        "uneven-padding-of-depth",
+        "padding of the depth with an odd position",
+        lambda geometry: geometry.windows[0].before != geometry.windows[0].after,
+    )
+    yield (
+        "tail-beyond-the-last-window",
+        "sizes with a tail that no window reaches",
+        lambda geometry: any(w.landing(w.output, 0) < w.input for w in geometry.windows),
+    )
+
+
+def _channels() -> Iterator[tuple[str, str, Where]]:
+    yield "one-made-channel", "one made channel", _makes_one
+    yield "one-contracted-channel", "one channel of data", _sums_one
+    yield "one-channel-each", "one channel on both sides", _both(_makes_one, _sums_one)
+    yield (
+        "equal-channels",
+        "as many channels on both sides",
+        lambda geometry: geometry.in_channels == geometry.out_channels,
+    )
+    yield (
+        "channels-in-16s",
+        "made channels that fill vectors of 16",
+        lambda geometry: geometry.in_channels % 16 == 0,
+    )
+    yield (
+        "contracted-channels-in-8s",
+        "channels of data that fill vectors of 8",
+        lambda geometry: geometry.out_channels % 8 == 0 and geometry.out_channels > 0,
+    )
+
+
+def _batches() -> Iterator[tuple[str, str, Where]]:
+    yield "batch-1", "a batch of 1", _batch_is_1
+    yield "batches-from-4", "batches of 4 and more", lambda geometry: geometry.batch >= 4
+
+
+def _kernels() -> Iterator[tuple[str, str, Where]]:
+    yield "kernel-1", "1x1x1 kernels", _is_pointwise
+    yield "kernel-3", "3x3x3 kernels", lambda g: all(w.kernel == 3 for w in g.windows)
+    yield "flat-kernels", "kernels of depth 1", lambda g: g.windows[0].kernel == 1
+    yield (
+        "kernels-above-the-size",
+        "kernels above the size",
+        lambda geometry: any(w.kernel > w.input for w in geometry.windows),
+    )
+    yield "one-position", "a single position", lambda g: all(w.output == 1 for w in g.windows)
+
+
+def _both(one: Where, other: Where) -> Where:
+    return lambda geometry: one(geometry) and other(geometry)
+
+
+def _not(where: Where) -> Where:
+    return lambda geometry: not where(geometry)
+
+
+def _has(dtype: str) -> Where:
+    return lambda geometry: geometry.dtype == dtype
+
+
+def _lies(layout: str) -> Where:
+    return lambda geometry: geometry.data_format == layout
+
+
+def _dilated_along(axis: int) -> Where:
+    return lambda geometry: geometry.windows[axis].dilation > 1
+
+
+def _is_dilated(geometry: ConvGeometry) -> bool:
+    return geometry.dilated
+
+
+def _is_strided(geometry: ConvGeometry) -> bool:
+    return any(window.stride > 1 for window in geometry.windows)
+
+
+def _is_padded(geometry: ConvGeometry) -> bool:
+    return any(window.before + window.after > 0 for window in geometry.windows)
+
+
+def _is_pointwise(geometry: ConvGeometry) -> bool:
+    return all(window.kernel == 1 for window in geometry.windows)
+
+
+def _batch_is_1(geometry: ConvGeometry) -> bool:
+    return geometry.batch == 1
+
+
+def _makes_one(geometry: ConvGeometry) -> bool:
+    return geometry.in_channels == 1
+
+
+def _sums_one(geometry: ConvGeometry) -> bool:
+    return geometry.out_channels == 1
