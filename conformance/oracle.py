@@ -1,10 +1,13 @@
 """The definition executed literally, twice and differently: exact integers, or float64.
 
+And the forward convolution, whose adjoint the definition is.
+
 Nothing here is shared with the definitions or the backends: padding and window counts are computed
 anew from the text of docs/semantics.md §1. Slow and plain on purpose.
 """
 
 from itertools import product
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,9 +33,7 @@ def exact_sum(
         If an operand is not of whole numbers, or a sum could leave int64.
     """
     data, taps = _whole(out_backprop), _whole(filter)
-    reach = int(np.abs(data).max(initial=0)) * int(np.abs(taps).max(initial=0))
-    if reach * max(taps[..., 0, :].size, 1) >= 2**62:
-        raise ValueError("the operands are too large for exact sums in int64")
+    _refuse_beyond_int64(data, taps, taps[..., 0, :].size)
     data, sizes, steps, spacing = _channels_last(data, input_sizes, strides, dilations, data_format)
     result = np.zeros(sizes, np.int64)
     starts = [
@@ -89,11 +90,57 @@ def direct_sum(
     return _as_given(result, data_format), _as_given(magnitude, data_format)
 
 
+def forward_sum(
+    *,
+    input: Array,
+    filter: Array,
+    strides: list[int],
+    padding: str,
+    data_format: str,
+    dilations: list[int],
+) -> Array:
+    """Gather in int64 what the forward convolution Conv3D reads at each position of its result.
+
+    The operation here is its adjoint: <forward_sum(x, filter), y> equals <x, the result for y>.
+
+    Raises
+    ------
+    ValueError
+        If an operand is not of whole numbers, or a sum could leave int64.
+    """
+    given, taps = _whole(input), _whole(filter)
+    _refuse_beyond_int64(given, taps, prod(taps.shape[:4]))
+    given, sizes, steps, spacing = _channels_last(
+        given, list(given.shape), strides, dilations, data_format
+    )
+    kernel = taps.shape[:3]
+    counts, starts = [], []
+    for axis in (1, 2, 3):
+        numbers = (sizes[axis], kernel[axis - 1], steps[axis], spacing[axis], padding)
+        counts.append(_window_count(*numbers))
+        starts.append(_padding_before(*numbers))
+    result = np.zeros((sizes[0], *counts, taps.shape[4]), np.int64)
+    for position in product(*map(range, counts)):
+        for tap in product(*map(range, kernel)):
+            d, h, w = (
+                position[a] * steps[a + 1] + tap[a] * spacing[a + 1] - starts[a] for a in range(3)
+            )
+            if 0 <= d < sizes[1] and 0 <= h < sizes[2] and 0 <= w < sizes[3]:
+                result[:, position[0], position[1], position[2]] += given[:, d, h, w] @ taps[tap]
+    return _as_given(result, data_format)
+
+
 def _whole(array: Array) -> Array:
     wide = array.astype(np.float64)
     if not np.array_equal(wide, np.rint(wide)):
         raise ValueError("exact sums take whole numbers only")
     return wide.astype(np.int64)
+
+
+def _refuse_beyond_int64(data: Array, taps: Array, terms: int) -> None:
+    reach = int(np.abs(data).max(initial=0)) * int(np.abs(taps).max(initial=0))
+    if reach * max(terms, 1) >= 2**62:
+        raise ValueError("the operands are too large for exact sums in int64")
 
 
 def _channels_last(
@@ -115,6 +162,13 @@ def _as_given(result: Array, data_format: str) -> Array:
     if data_format == "NDHWC":
         return result
     return np.ascontiguousarray(result.transpose(0, 4, 1, 2, 3))
+
+
+def _window_count(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    if padding == "SAME":
+        return (size + stride - 1) // stride
+    room = size - (kernel - 1) * dilation - 1
+    return 0 if room < 0 else room // stride + 1
 
 
 def _padding_before(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:

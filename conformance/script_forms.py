@@ -1,0 +1,153 @@
+"""The forms of operands and of calls, as lines of a program.
+
+`data` and `taps` are the operands; what comes of the lines is `got`. Where several calls are made,
+`got` holds the results one behind the other, each brought to what one call should give.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from opspec.conformance.script_problem import ScriptProblem
+
+THREADS, ROUNDS = 4, 8
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """Lines that end with `got`.
+
+    Parameters
+    ----------
+    lines
+        The lines.
+    batched
+        Whether `got` holds several results.
+    modules
+        What they need beyond NumPy and opspec.
+    """
+
+    lines: tuple[str, ...]
+    batched: bool = False
+    modules: tuple[str, ...] = ()
+
+
+Form: TypeAlias = Callable[[ScriptProblem, str], Shaped]
+
+
+def plain(problem: ScriptProblem, call: str) -> Shaped:
+    """Call once, operands as they are."""
+    return Shaped((f"got = {call}",))
+
+
+def _each(change: str, *before: str) -> Form:
+    """Return a form that changes how both operands lie; `change` is about one called `a`."""
+
+    def form(problem: ScriptProblem, call: str) -> Shaped:
+        return Shaped((*before, f"data, taps = ({change} for a in (data, taps))", f"got = {call}"))
+
+    return form
+
+
+def _read_only(problem: ScriptProblem, call: str) -> Shaped:
+    return Shaped(("data.flags.writeable = taps.flags.writeable = False", f"got = {call}"))
+
+
+def _broadcast(problem: ScriptProblem, call: str) -> Shaped:
+    return Shaped(
+        (
+            "data = np.broadcast_to(data[:1], data.shape)",
+            "taps = np.broadcast_to(taps[..., :1, :], taps.shape)",
+            f"got = {call}",
+        )
+    )
+
+
+def _inputs_unchanged(problem: ScriptProblem, call: str) -> Shaped:
+    return Shaped(
+        (
+            "before = data.tobytes() + taps.tobytes()",
+            f"got = {call}",
+            'assert before == data.tobytes() + taps.tobytes(), "an operand has changed"',
+            "assert not (np.shares_memory(got, data) or np.shares_memory(got, taps)), "
+            '"the result shares memory with an operand"',
+        )
+    )
+
+
+def _poisoned(problem: ScriptProblem, call: str) -> Shaped:
+    count = 1
+    for size in problem.shape:
+        count *= size
+    sizes = f"[{count} * width for width in (2, 4, 8) * 4] + [64 * n for n in range(1, 17)]"
+    return Shaped(
+        (
+            "def poisoned(byte):",
+            f"    [np.full(size, byte, np.uint8) for size in {sizes}]",
+            f"    return {call}",
+            "got = np.stack([poisoned(0xFF), poisoned(0x3C)])",
+        ),
+        batched=True,
+    )
+
+
+def _given_out(problem: ScriptProblem, call: str) -> Shaped:
+    with_out = call.replace("backend=", "out=out, backend=")
+    return Shaped(
+        (
+            f"out = np.full({problem.shape}, np.nan, {problem.kind})",
+            f"got = {with_out}",
+            'assert got is out, "out was not returned"',
+        )
+    )
+
+
+def _repeated(problem: ScriptProblem, call: str) -> Shaped:
+    return Shaped(
+        (
+            f"got, call = [], lambda: {call}",
+            "for a in (data, taps, data, taps): got.append(call()); np.negative(a, out=a)",
+            "got = np.stack([got[0], -got[1], got[2], -got[3]])",
+            "assert np.array_equal(got[0], got[2], equal_nan=True), "
+            '"the same call gives another result the second time"',
+        ),
+        batched=True,
+    )
+
+
+def _threads(problem: ScriptProblem, call: str) -> Shaped:
+    pool = f"concurrent.futures.ThreadPoolExecutor({THREADS})"
+    return Shaped(
+        (
+            f"gate = threading.Barrier({THREADS})",
+            f"call = lambda data: (gate.wait(), {call})[1]",
+            f"got = list({pool}.map(call, [data, -data] * {THREADS * ROUNDS // 2}))",
+            "got = np.stack([-made if n % 2 else made for n, made in enumerate(got)])",
+        ),
+        batched=True,
+        modules=("concurrent.futures", "threading"),
+    )
+
+
+FORMS: dict[str, Form] = {
+    "strided": _each(
+        "gaps(a)",
+        "def gaps(a): room = np.full((*a.shape[:2], 2, *a.shape[2:], 2), np.nan, a.dtype); "
+        "room[:, :, 0, ..., 0] = a; return room[:, :, 0, ..., 0]",
+    ),
+    "negative-stride": _each("np.flip(np.flip(a).copy())"),
+    "fortran": _each("np.asfortranarray(a)"),
+    "read-only": _read_only,
+    "big-endian": _each('a.astype(a.dtype.newbyteorder(">"))'),
+    "misaligned": _each(
+        "odd(a)",
+        "def odd(a): room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape); "
+        "room[...] = a; return room",
+    ),
+    "broadcast": _broadcast,
+    "inputs-unchanged": _inputs_unchanged,
+    "poisoned": _poisoned,
+    "out": _given_out,
+    "repeated": _repeated,
+    "threads": _threads,
+}

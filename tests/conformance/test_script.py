@@ -1,0 +1,444 @@
+"""Scripts show a fault without the suite, in at most 15 lines, and pass where there is none."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opspec.conformance.forms import FORMS as JUDGED_FORMS
+from opspec.conformance.script import MOST_LINES, failing_here, write
+from opspec.conformance.script_forms import FORMS
+from opspec.registry import discovery
+
+Array = np.ndarray[Any, Any]
+
+FAULTS = '''
+import sys
+import threading
+import time
+
+import numpy as np
+
+from opspec.backends.numpy import backend as numpy_backend
+from opspec.dtypes import FLOATING
+from opspec.geometry import DATA_FORMATS
+from opspec.registry import Backend, Capabilities
+
+OPERATION = "Conv3DBackpropInputV2"
+right = numpy_backend.kernel(OPERATION)
+ALL = Capabilities(operations=(OPERATION,), dtypes=FLOATING, data_formats=DATA_FORMATS)
+
+
+def planted(kernel):
+    backend = Backend("planted", "numpy.ndarray", ALL)
+    backend.implements(OPERATION)(kernel)
+    return backend
+
+
+def simple(kernel):
+    return planted(lambda geometry, filter, out_backprop: kernel(geometry, filter, out_backprop))
+
+
+def contiguous_only(g, f, o):
+    """Read memory as if every operand lay in C order."""
+    def flat(a):
+        if a.size == 0 or a.flags.c_contiguous:
+            return a
+        base = a if a.base is None else a.base
+        while isinstance(getattr(base, "base", None), np.ndarray):
+            base = base.base
+        found = np.resize(np.ravel(base, "K").view(a.dtype), a.shape)
+        return np.ascontiguousarray(found)
+    return right(g, flat(f), flat(o))
+
+
+def writes(g, f, o):
+    made = right(g, f, o)
+    f[...] = 0
+    return made
+
+
+def refuses_broadcast(g, f, o):
+    return right(g, f if f.strides[3] else f * 2, o)
+
+
+def leaves_zeros(g, f, o):
+    made = right(g, f, o)
+    found = np.empty_like(made)
+    np.copyto(found, made, where=made != 0)
+    return found
+
+
+remembered = {}
+
+
+def remembers(g, f, o):
+    key = g.input_shape, g.windows
+    if key not in remembered:
+        remembered[key] = f.copy()
+    return right(g, remembered[key], o)
+
+
+shared = {}
+
+
+def shares(g, f, o):
+    shared["data"] = o
+    time.sleep(0.001)
+    return right(g, f, shared["data"])
+
+
+def adds(geometry, filter, out_backprop, out=None):
+    made = right(geometry, filter, out_backprop)
+    if out is None:
+        return made
+    out += made
+    return out
+
+
+def unsteady(g, f, o):
+    remembered["count"] = remembered.get("count", 0) + 1
+    made = right(g, f, o)
+    return made * made.dtype.type(1 + 2e-7) if remembered["count"] % 3 == 0 else made
+
+
+def bits(mask):
+    def kernel(g, f, o):
+        if f.dtype != np.float32:
+            return right(g, f, o)
+        return right(g, (f.view(np.uint32) & np.uint32(mask)).view(np.float32), o)
+    return kernel
+
+
+def raises(g, f, o):
+    raise ZeroDivisionError("no")
+
+
+flipped = simple(lambda g, f, o: right(g, np.ascontiguousarray(f[::-1, ::-1, ::-1]), o))
+flat = simple(contiguous_only)
+writing = simple(writes)
+doubling = simple(refuses_broadcast)
+leaving = simple(leaves_zeros)
+remembering = simple(remembers)
+sharing = simple(shares)
+adding = planted(adds)
+wavering = simple(unsteady)
+ten_bits = simple(bits(0xFFFFE000))
+two_bits_less = simple(bits(0xFFFFFFFC))
+raising = simple(raises)
+of_zeros = simple(lambda g, f, o: np.zeros(g.input_shape, f.dtype))
+aliasing = simple(lambda g, f, o: f if f.shape == g.input_shape else right(g, f, o))
+doubles = simple(lambda g, f, o: right(g, f, o).astype(float))
+fortran = simple(lambda g, f, o: np.asfortranarray(right(g, f, o)))
+without_nan = simple(lambda g, f, o: np.nan_to_num(right(g, f, o), nan=0, posinf=np.inf))
+only_large = simple(
+    lambda g, f, o: right(g, f, o) + np.array(bool((o == 77).any()), f.dtype)
+)
+'''
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("scripts")
+    (place / "script_faults.py").write_text(FAULTS, "utf-8")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _importable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def call(
+    shape: tuple[int, ...] = (1, 3, 4, 5, 2),
+    *,
+    dtype: Any = np.float32,
+    kernel: tuple[int, ...] = (2, 3, 2),
+    channels: tuple[int, int] = (3, 2),
+    scale: int = 4,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return arguments whose result is as large as out_backprop but for its channels."""
+    generator = np.random.default_rng(1)
+    first = more.get("data_format") == "NCDHW"
+    spatial = shape[2:] if first else shape[1:4]
+    sizes = (shape[0], channels[0], *spatial) if first else (shape[0], *spatial, channels[0])
+    return {
+        "input_sizes": list(sizes),
+        "filter": generator.integers(-scale, scale + 1, (*kernel, *channels)).astype(dtype),
+        "out_backprop": generator.integers(-scale, scale + 1, shape).astype(dtype),
+        "strides": [1] * 5,
+        "padding": "SAME",
+        **more,
+    }
+
+
+def small() -> dict[str, Any]:
+    given = call((1, 1, 1, 3, 1), kernel=(1, 1, 2), channels=(1, 1))
+    given["filter"][...] = np.array([2, -3], np.float32).reshape(1, 1, 2, 1, 1)
+    given["out_backprop"][...] = np.array([0, 4, -4], np.float32).reshape(1, 1, 1, 3, 1)
+    return given
+
+
+def run(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    blocked = "import sys\nfor name in ('hypothesis', 'safetensors', 'pytest', 'rich'):\n"
+    program = f"{blocked}    sys.modules[name] = None\n{script}"
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
+
+
+def require_shown(script: str, name: str, folder: Path, words: str = "elements are wrong") -> None:
+    """Raise unless the script fails on the backend, and passes on NumPy's."""
+    assert len(script.splitlines()) <= MOST_LINES == 15
+    assert "conformance" not in script
+    assert all(len(line) <= 260 for line in script.splitlines() if "b85decode" not in line)
+    shown = run(script, folder)
+    assert shown.returncode == 1
+    assert words in shown.stderr.splitlines()[-1]
+    well = run(script.replace(f"'script_faults:{name}'", "'numpy'"), folder)
+    # NumPy warns where NaN comes of 0 times infinity.
+    said = [line for line in well.stderr.splitlines() if "RuntimeWarning: invalid" not in line]
+    assert (well.returncode, said) == (0, [])
+
+
+def written(name: str, arguments: dict[str, Any], **more: Any) -> str:
+    discovery.forget()
+    operation = "conv3d_transpose" if "filters" in arguments else "Conv3DBackpropInputV2"
+    return write(operation, arguments, backend=f"script_faults:{name}", **more)
+
+
+CALLS: dict[str, Callable[[], dict[str, Any]]] = {
+    "small": small,
+    "larger": call,
+    "NCDHW": lambda: call((2, 2, 3, 4, 5), data_format="NCDHW", padding="SAME"),
+    "VALID": lambda: call() | {"input_sizes": [1, 4, 6, 6, 3], "padding": "VALID"},
+    "strided": lambda: call() | {"input_sizes": [1, 6, 11, 10, 3], "strides": [1, 2, 3, 2, 1]},
+    "dilated": lambda: call(dilations=[1, 2, 1, 3, 1]),
+    "float16": lambda: call(dtype=np.float16),
+    "bfloat16": lambda: call(dtype=ml_dtypes.bfloat16, scale=2),
+    "float64": lambda: call(dtype=np.float64),
+    "many channels": lambda: call((1, 3, 4, 5, 40), channels=(3, 40), dtype=np.float16),
+    "arrays": lambda: call() | {"strides": np.array([1] * 5), "input_sizes": (1, 3, 4, 5, 3)},
+}
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_fault_is_shown_whatever_the_call(kind: str, folder: Path) -> None:
+    require_shown(written("flipped", CALLS[kind]()), "flipped", folder)
+
+
+def test_conv3d_transpose_is_called_as_it_was(folder: Path) -> None:
+    given = call()
+    arguments = {
+        "input": given["out_backprop"],
+        "filters": given["filter"],
+        "output_shape": np.array(given["input_sizes"]),
+        "strides": 1,
+        "dilations": None,
+        "data_format": None,
+    }
+    script = written("flipped", arguments)
+    assert "opspec.nn.conv3d_transpose(" in script
+    assert "strides=1, dilations=None, data_format=None" in script
+    require_shown(script, "flipped", folder)
+
+
+def test_the_first_wrong_element_is_shown(folder: Path) -> None:
+    arguments = small() | {"filter": np.full((1, 1, 1, 1, 1), 2.0, np.float32)}
+    arguments["out_backprop"] = np.array([0, 5, 1], np.float32).reshape(1, 1, 1, 3, 1)
+    script = written("of_zeros", arguments)
+    words = "2 of 3 elements are wrong; (0, 0, 0, 1, 0) first: 0.0 given, 10.0 expected"
+    require_shown(script, "of_zeros", folder, words)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "bounded", "words"),
+    [
+        ("flipped", small(), False, "data = np.array([0, 4, -4], np.float32)"),
+        ("flipped", call(), False, "default_rng(7).integers(-9, 10, (1, 3, 4, 5, 2))"),
+        ("ten_bits", call(), True, "default_rng(7).standard_normal("),
+        ("two_bits_less", call(), True, "units = np.sqrt(np.mean("),
+        ("only_large", call(scale=99), False, "b85decode"),
+    ],
+)
+def test_operands_are_as_simple_as_shows_the_fault(
+    name: str, arguments: dict[str, Any], bounded: bool, words: str, folder: Path
+) -> None:
+    if name == "only_large":
+        arguments["out_backprop"][0, 0, 0, 0, 0] = 77
+    script = written(name, arguments, bounded=bounded)
+    assert words in script
+    said = "root mean square" if name == "two_bits_less" else "elements are wrong"
+    require_shown(script, name, folder, said)
+
+
+def test_ones_are_tried_when_whole_numbers_do_not_show_it() -> None:
+    script = written("flipped", call(), shows=lambda program: "np.ones(" in program)
+    assert "data = np.ones((1, 3, 4, 5, 2), np.float32)" in script
+
+
+def test_what_nothing_shows_is_written_with_the_operands_themselves() -> None:
+    script = written("flipped", call(), shows=lambda program: False)
+    assert script.count("b85decode") == 2
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 2.0**-149])
+@pytest.mark.parametrize("larger", [False, True])
+def test_special_values_are_kept(value: float, larger: bool, folder: Path) -> None:
+    arguments = call() if larger else small()
+    arguments["filter"][0, 0, 0, 0, 0] = value
+    name = "without_nan" if np.isnan(value) else "of_zeros"
+    script = written(name, arguments, shows=lambda program: "b85decode" in program)
+    kept = script.splitlines()[2].partition(" = ")[2]
+    assert ("b85decode" in kept) == larger
+    names = {"np": np, "zlib": __import__("zlib"), "base64": __import__("base64")}
+    np.testing.assert_array_equal(eval(kept, names), arguments["filter"])
+    require_shown(script, name, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("doubles", "AssertionError: (dtype('float64'), (1, 3, 4, 5, 3), True)"),
+        ("fortran", "AssertionError: (dtype('float32'), (1, 3, 4, 5, 3), False)"),
+        ("raising", "ZeroDivisionError: no"),
+    ],
+)
+def test_other_faults_are_shown_too(name: str, words: str, folder: Path) -> None:
+    error = ZeroDivisionError if name == "raising" else AssertionError
+    shows = failing_here(f"script_faults:{name}", error)
+    script = written(name, call(), shows=shows)
+    assert "default_rng" in script
+    shown = run(script, folder)
+    assert shown.returncode == 1
+    assert words in shown.stderr
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
+@pytest.mark.parametrize("form", [None, *FORMS])
+def test_a_right_backend_passes_in_every_form(
+    form: str | None, data_format: str, dtype: str, bounded: bool
+) -> None:
+    shape = (2, 3, 4, 5, 2) if data_format == "NDHWC" else (2, 2, 3, 4, 5)
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    arguments = call(shape, dtype=kind, data_format=data_format, scale=1)
+    tried: list[str] = []
+
+    def fails(program: str) -> bool:
+        tried.append(program)
+        return failing_here("numpy", Exception)(program)
+
+    how: dict[str, Any] = {"backend": "numpy", "form": form, "bounded": bounded}
+    script = write("Conv3DBackpropInputV2", arguments, **how, shows=fails)
+    assert not fails(script)
+    assert len(tried) >= 3
+    assert all(len(program.splitlines()) <= MOST_LINES for program in tried)
+    wrong = failing_here(discovery.find("script_faults:of_zeros"))
+    assert all(wrong(program) for program in tried)
+
+
+IN_FORM = {
+    "strided": ("flat", "elements are wrong"),
+    "negative-stride": ("flat", "elements are wrong"),
+    "fortran": ("flat", "elements are wrong"),
+    "read-only": ("writing", "read-only"),
+    # The call itself sees to these two before any backend does.
+    "big-endian": ("flipped", "elements are wrong"),
+    "misaligned": ("flipped", "elements are wrong"),
+    "broadcast": ("doubling", "elements are wrong"),
+    "inputs-unchanged": ("writing", "an operand has changed"),
+    "poisoned": ("leaving", "elements are wrong"),
+    "out": ("adding", "elements are wrong"),
+    "repeated": ("remembering", "another result the second time"),
+    "threads": ("sharing", "elements are wrong"),
+}
+
+
+def test_every_form_of_the_suite_has_its_lines() -> None:
+    assert {form.name for form in JUDGED_FORMS} <= set(FORMS) == set(IN_FORM)
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("form", IN_FORM)
+def test_a_fault_in_a_form_is_shown(form: str, bounded: bool, folder: Path) -> None:
+    name, words = IN_FORM[form]
+    arguments = call()
+    if form == "poisoned":
+        arguments["out_backprop"][...] = 0
+        arguments["out_backprop"][0, 0, 0, 0, 0] = 1
+    raises = Exception if form == "read-only" else AssertionError
+    shows = failing_here(f"script_faults:{name}", raises)
+    script = written(name, arguments, form=form, bounded=bounded, shows=shows)
+    require_shown(script, name, folder, words)
+
+
+LYING: dict[str, Callable[[Array], bool]] = {
+    "strided": lambda a: a.strides[-1] == 2 * a.itemsize,
+    "negative-stride": lambda a: max(a.strides) < 0,
+    "fortran": lambda a: a.flags.f_contiguous,
+    "read-only": lambda a: not a.flags.writeable,
+    "big-endian": lambda a: a.dtype.byteorder == ">",
+    "misaligned": lambda a: not a.flags.aligned,
+    "broadcast": lambda a: 0 in a.strides,
+}
+
+
+@pytest.mark.parametrize("form", LYING)
+def test_operands_lie_as_the_form_says(form: str) -> None:
+    script = written("flipped", call((2, 3, 4, 5, 2)), form=form)
+    made: dict[str, Any] = {}
+    exec(script.partition("got = ")[0], made)
+    assert LYING[form](made["data"])
+    assert LYING[form](made["taps"])
+
+
+def test_a_result_that_is_an_operand_is_shown(folder: Path) -> None:
+    arguments = call((1, 1, 1, 1, 1), kernel=(1, 1, 1), channels=(1, 1))
+    arguments["out_backprop"][...] = 1
+    script = written("aliasing", arguments, form="inputs-unchanged")
+    require_shown(script, "aliasing", folder, "the result shares memory with an operand")
+
+
+def test_other_bits_within_the_bound_are_shown(folder: Path) -> None:
+    shows = failing_here("script_faults:wavering")
+    script = written("wavering", call(), form="repeated", bounded=True, shows=shows)
+    require_shown(script, "wavering", folder, "another result the second time")
+
+
+def test_a_backend_without_a_place_is_tried_as_an_object() -> None:
+    discovery.forget()
+    backend = discovery.find("script_faults:ten_bits")
+    script = write(
+        "Conv3DBackpropInputV2",
+        call(),
+        backend="nowhere to be found",
+        bounded=True,
+        shows=failing_here(backend),
+    )
+    assert "standard_normal" in script
+    assert script.count("backend='nowhere to be found'") == 1
+
+
+def test_results_without_elements_are_written_down(folder: Path) -> None:
+    arguments = call((0, 3, 4, 5, 2))
+    require_shown(written("doubles", arguments), "doubles", folder, "float64")
+    nothing = call((1, 3, 4, 5, 0), channels=(3, 0))
+    assert failing_here("numpy", Exception)(written("of_zeros", nothing)) is False
+
+
+def test_an_unknown_form_is_an_error() -> None:
+    with pytest.raises(LookupError, match="no form 'sideways'; forms are strided, "):
+        written("flipped", small(), form="sideways")
