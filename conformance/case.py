@@ -113,6 +113,8 @@ class Case(Model):
         What must come of it.
     oracles
         The independent sources that agreed on the expected values.
+    since
+        The version of the suite that brought it.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Case(Model):
     arguments: dict[str, Argument]
     expected: Expected
     oracles: list[str] = Field(default_factory=list)
+    since: int = Field(default=1, ge=1)
 
 
 class Pedigree(Model):

@@ -12,12 +12,48 @@ class Verdict(StrEnum):
 
     PASS = "pass"
     FAIL = "fail"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
     UNSUPPORTED = "unsupported"
     UNDECLARED_UNSUPPORTED = "undeclared-unsupported"
     WORKS_BUT_UNDECLARED = "works-but-undeclared"
 
 
-FAILURES = (Verdict.FAIL, Verdict.UNDECLARED_UNSUPPORTED)
+FAILURES = (
+    Verdict.FAIL,
+    Verdict.CRASHED,
+    Verdict.TIMED_OUT,
+    Verdict.UNDECLARED_UNSUPPORTED,
+)
+EXECUTED = (Verdict.PASS, Verdict.FAIL, Verdict.CRASHED, Verdict.TIMED_OUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The first wrong element of a result, and how wrong it is.
+
+    Parameters
+    ----------
+    n, d, h, w, c
+        Its batch entry, depth, height, width and channel, whatever the data format.
+    given, expected
+        What is there, and what should be.
+    units
+        How far off it is, in units of the bound; None where the bits must match.
+    wrong, elements
+        How many elements are wrong, of how many.
+    """
+
+    n: int
+    d: int
+    h: int
+    w: int
+    c: int
+    given: float
+    expected: float
+    units: float | None
+    wrong: int
+    elements: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +70,17 @@ class CaseResult:
         How long it took.
     demand
         What it needed of the backend; None for cases that end before any backend.
+    features
+        What else is particular about it, such as ``"strided"`` or ``"SAME"``.
+    place
+        The first wrong element, if the result had one.
+    looks_like
+        The fault that a known wrong kernel has in common with this one, in words.
+    script
+        A program that shows the fault with NumPy and the backend alone.
+    fingerprint
+        What two backends with the same fault have in common on this case: a digest of the wrong
+        result, or the error.
     """
 
     case: str
@@ -43,6 +90,11 @@ class CaseResult:
     reason: str
     seconds: float
     demand: Demand | None
+    features: tuple[str, ...] = ()
+    place: Place | None = None
+    looks_like: str | None = None
+    script: str | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +107,10 @@ class Report:
         Its name.
     results
         Every case's verdict.
+    suite
+        The version of the suite that was run.
+    newer
+        How many cases were left out because they came after that version.
     unavailable
         Why it could not run at all, or None.
     uncovered
@@ -63,14 +119,19 @@ class Report:
         Whether cases were left out on purpose.
     strict
         Whether working without declaring it counts as a failure.
+    seconds
+        How long all of it took.
     """
 
     backend: str
     results: tuple[CaseResult, ...]
+    suite: int
+    newer: int = 0
     unavailable: str | None = None
     uncovered: tuple[str, ...] = ()
     partial: bool = False
     strict: bool = False
+    seconds: float = 0.0
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -78,18 +139,25 @@ class Report:
         return Counter(result.verdict for result in self.results)
 
     @property
+    def failures(self) -> tuple[CaseResult, ...]:
+        """The cases that make this run a bad one."""
+        return tuple(result for result in self.results if result.verdict in FAILURES)
+
+    @property
     def executed(self) -> int:
         """How many cases the backend computed."""
-        ran = (Verdict.PASS, Verdict.FAIL)
-        return sum(r.verdict in ran and r.demand is not None for r in self.results)
+        return sum(r.verdict in EXECUTED and r.demand is not None for r in self.results)
 
     @property
     def objections(self) -> tuple[str, ...]:
         """Why this run is not good; empty if it is."""
         if self.unavailable is not None:
             return (self.unavailable,)
-        found = [f"{self.counts[verdict]} cases: {verdict}" for verdict in FAILURES]
-        found = [text for text in found if not text.startswith("0 ")]
+        found = [
+            f"{self.counts[verdict]} cases: {verdict}"
+            for verdict in FAILURES
+            if self.counts[verdict]
+        ]
         if self.executed == 0:
             found.append("no case was executed")
         if self.uncovered and not self.partial:

@@ -8,9 +8,12 @@ whatever the number of terms; arithmetic of lower precision behind the same dtyp
 Every function here raises; none returns a verdict that a caller could drop.
 """
 
+import hashlib
 from typing import Any
 
 import numpy as np
+
+from opspec.conformance.report import Place
 
 UNIT_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 LARGEST_RHO = 8.0
@@ -20,7 +23,28 @@ Array = np.ndarray[Any, Any]
 
 
 class MismatchError(AssertionError):
-    """A result is wrong. The message says where first and by how much."""
+    """A result is wrong. The message says where first and by how much.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    place
+        The first wrong element, if it is about elements.
+    fingerprint
+        A digest of the wrong result; by default the message.
+    """
+
+    def __init__(
+        self, message: str, place: Place | None = None, fingerprint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.place = place
+        self.fingerprint = fingerprint or message
+
+    def preceded(self, words: str) -> "MismatchError":
+        """Return the same with a message that says first under which circumstances."""
+        return MismatchError(f"{words}: {self}", self.place, self.fingerprint)
 
 
 def require_same_form(result: object, dtype: str, shape: tuple[int, ...]) -> None:
@@ -39,10 +63,12 @@ def require_exact(result: Array, expected: Array, data_format: str) -> None:
     """Raise unless every element equals; NaN equals NaN, and so do zeros of either sign."""
     wrong = ~((result == expected) | (np.isnan(result) & np.isnan(expected)))
     if wrong.any():
-        place = _first(wrong)
+        place = _first(wrong, result, expected, None, data_format)
         raise MismatchError(
-            f"{_at(place, data_format)}: {result[place]}, expected exactly {expected[place]}; "
-            f"{int(wrong.sum())} of {wrong.size} elements are wrong"
+            f"{_at(place)}: {result[wrong][0]}, expected exactly {expected[wrong][0]}; "
+            f"{place.wrong} of {place.elements} elements are wrong",
+            place,
+            digest(result),
         )
 
 
@@ -51,18 +77,39 @@ def require_bounded(result: Array, reference: Array, magnitude: Array, data_form
     rho = rhos(result, reference, magnitude)
     wrong = ~(rho <= LARGEST_RHO)
     if wrong.any():
-        place = _first(wrong)
+        place = _first(wrong, result, reference, rho, data_format)
         raise MismatchError(
-            f"{_at(place, data_format)}: {result[place]}, expected {reference[place]}, which is "
-            f"{rho[place]:.3g} units of the bound (limit {LARGEST_RHO:g}); "
-            f"{int(wrong.sum())} of {wrong.size} elements are wrong, the worst by {rho.max():.3g}"
+            f"{_at(place)}: {result[wrong][0]}, expected {reference[wrong][0]}, which is "
+            f"{place.units:.3g} units of the bound (limit {LARGEST_RHO:g}); {place.wrong} of "
+            f"{place.elements} elements are wrong, the worst by {rho.max():.3g}",
+            place,
+            digest(result),
         )
     rms = float(np.sqrt(np.mean(np.square(rho)))) if rho.size else 0.0
     if rms > LARGEST_RMS_RHO:
+        worst = rho == rho.max()
+        place = _first(worst, result, reference, rho, data_format)
         raise MismatchError(
             f"each element is within the bound, but their root mean square is {rms:.3g} units "
-            f"(limit {LARGEST_RMS_RHO:g}): the arithmetic is less precise than {result.dtype.name}"
+            f"(limit {LARGEST_RMS_RHO:g}): the arithmetic is less precise than "
+            f"{result.dtype.name}; the worst is {_at(place)[3:]}",
+            place,
+            digest(result),
         )
+
+
+def same_bits(one: Array, other: Array) -> bool:
+    """Whether two results are the same in every bit; a NaN is a NaN whatever its payload."""
+    quiet = np.isnan(one) & np.isnan(other)
+    bits = np.dtype(f"u{one.dtype.itemsize}")
+    differing = np.ascontiguousarray(one).view(bits) != np.ascontiguousarray(other).view(bits)
+    return not (differing & ~quiet).any()
+
+
+def digest(result: Array) -> str:
+    """Return what identifies a result: two kernels with the same fault have the same."""
+    positive_zeros = np.ascontiguousarray(result) + np.zeros((), result.dtype)
+    return hashlib.sha256(positive_zeros.tobytes()).hexdigest()[:16]
 
 
 def rhos(result: Array, reference: Array, magnitude: Array) -> Array:
@@ -74,11 +121,20 @@ def rhos(result: Array, reference: Array, magnitude: Array) -> Array:
     return np.where(error == 0, 0.0, rho)
 
 
-def _first(wrong: Array) -> tuple[int, ...]:
-    return tuple(int(index) for index in np.argwhere(wrong)[0])
-
-
-def _at(place: tuple[int, ...], data_format: str) -> str:
+def _first(
+    wrong: Array, result: Array, expected: Array, rho: Array | None, data_format: str
+) -> Place:
+    place = tuple(int(index) for index in np.argwhere(wrong)[0])
     order = data_format.lower()
-    inside = ", ".join(f"{letter}={place[order.index(letter)]}" for letter in "ndhwc")
-    return f"at ({inside})"
+    return Place(
+        **{letter: place[order.index(letter)] for letter in "ndhwc"},
+        given=float(result[place]),
+        expected=float(expected[place]),
+        units=None if rho is None else float(rho[place]),
+        wrong=int(wrong.sum()),
+        elements=wrong.size,
+    )
+
+
+def _at(place: Place) -> str:
+    return f"at (n={place.n}, d={place.d}, h={place.h}, w={place.w}, c={place.c})"

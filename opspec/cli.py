@@ -5,17 +5,15 @@ something that it needs is not installed; 130 stopped with Ctrl-C.
 """
 
 import argparse
-import importlib
 import json
 import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import opspec
-from opspec import new_backend_command, ops, pages, warmup_command
+from opspec import check_command, mutants_command, new_backend_command, ops, pages, warmup_command
 from opspec.definition import OpDefinition
 from opspec.errors import BackendError, OpError
 from opspec.rule import TensorSpec
@@ -95,7 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     show.set_defaults(run=_show)
     _add_infer(commands)
-    _add_check(commands)
+    check_command.add_to(commands)
+    mutants_command.add_to(commands)
     _add_golden(commands)
     warmup_command.add_to(commands)
     new_backend_command.add_to(commands)
@@ -135,24 +134,6 @@ def _add_infer(commands: Any) -> None:
         operation.set_defaults(run=_infer, definition=definition)
 
 
-def _add_check(commands: Any) -> None:
-    check = commands.add_parser(
-        "check",
-        help="run the conformance suite on backends",
-        description="Run the golden cases on backends. Exits 0 only if every backend passed all "
-        "that it declares; a run that executes nothing does not.",
-    )
-    check.add_argument(
-        "backends", nargs="+", metavar="BACKEND", help="an installed name, or module:attribute"
-    )
-    check.add_argument("-k", dest="pattern", metavar="TEXT", help="only cases whose id has TEXT")
-    check.add_argument("--json", type=Path, metavar="FILE", help="write the results into FILE")
-    check.add_argument(
-        "--strict", action="store_true", help="what works without being declared is a failure"
-    )
-    check.set_defaults(run=_check)
-
-
 def _add_golden(commands: Any) -> None:
     golden = commands.add_parser("golden", help="look after the golden cases")
     actions = golden.add_subparsers(required=True, metavar="ACTION")
@@ -190,48 +171,11 @@ def _infer(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _check(chosen: argparse.Namespace) -> int:
-    # An author checks module:attribute from the folder that the module lies in.
-    sys.path.insert(0, os.getcwd())
-    rich_console = _needed("rich.console", "cli")
-    runner = _needed("opspec.conformance.runner", "conformance")
-    if runner is None or rich_console is None:
-        return 2
-    if chosen.json and not chosen.json.parent.is_dir():
-        print(f"opspec: there is no folder {chosen.json.parent} for --json", file=sys.stderr)
-        return 2
-    terminal = importlib.import_module("opspec.conformance.reports.terminal")
-    as_json = importlib.import_module("opspec.conformance.reports.as_json")
-    console = rich_console.Console(highlight=False)
-    reports = []
-    for backend in chosen.backends:
-        with terminal.progress(console, backend) as advance:
-            report = runner.check(
-                backend, pattern=chosen.pattern, strict=chosen.strict, progress=advance
-            )
-        terminal.show(console, report)
-        reports.append(report)
-    if chosen.json:
-        as_json.write(reports, chosen.json)
-    return 0 if all(report.ok for report in reports) else 1
-
-
 def _golden_verify(chosen: argparse.Namespace) -> int:
-    verify = _needed("opspec.conformance.generate.verify", "conformance")
+    verify = check_command.needed("opspec.conformance.generate.verify", "conformance")
     if verify is None:
         return 2
     return int(verify.verify(chosen.tensorflow_python))
-
-
-def _needed(module: str, extra: str) -> Any:
-    """Import what a command needs; say which extra brings it if it is not there."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        print(
-            f"opspec: {error.name} is not installed; pip install 'opspec[{extra}]'", file=sys.stderr
-        )
-        return None
 
 
 def _flag(name: str) -> str:

@@ -128,6 +128,8 @@ class Backend:
         and yields the name of each when it is done. None if there is nothing to do in advance.
     cached_in
         Called after warming: where what was compiled lies for the next process, or None.
+    suite
+        The version of the conformance suite that it is checked with; None for the newest.
 
     Raises
     ------
@@ -148,9 +150,11 @@ class Backend:
         cost: Cost = DEFAULT_COST,
         warm: Callable[[str, str], Iterator[str]] | None = None,
         cached_in: Callable[[], object] = _nowhere,
+        suite: int | None = None,
     ) -> None:
         _refuse_unusable_name(name)
         _refuse_wrong_parts(name, capabilities, kernel_modules, cost, warm)
+        _refuse_no_version(name, suite)
         if arrays != NUMPY_ARRAY and (from_numpy is None or to_numpy is None):
             raise BackendContractError(
                 f"backend {name!r} computes on {arrays}, so it must say how to convert: "
@@ -162,6 +166,7 @@ class Backend:
         self.cost = cost
         self.warm = warm
         self.cached_in = cached_in
+        self.suite = suite
         self.from_numpy = from_numpy or _unchanged
         self.to_numpy = to_numpy or _unchanged
         self._kernel_modules = kernel_modules
@@ -283,4 +288,13 @@ def _refuse_wrong_parts(
         raise BackendContractError(
             f"backend {name!r}: warm is a function of a dtype and a data format that yields what "
             f"it has compiled; given a {type(warm).__name__}"
+        )
+
+
+def _refuse_no_version(name: str, suite: object) -> None:
+    is_version = isinstance(suite, int) and not isinstance(suite, bool) and suite >= 1
+    if suite is not None and not is_version:
+        raise BackendContractError(
+            f"backend {name!r} pins a version of the suite as an integer from 1 on, such as "
+            f"suite=1; given {suite!r}"
         )

@@ -1,16 +1,20 @@
 """Make the golden files: ``python -m opspec.conformance.generate --real FILE``."""
 
 import argparse
+import json
 import platform
 import sys
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
+from opspec.conformance.case import golden as golden_lane
 from opspec.conformance.case import golden_folder
 from opspec.conformance.generate.built import FOLDERS
 from opspec.conformance.generate.golden import build_all, write
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
+from opspec.conformance.suite_digest import FILE, recorded, suite_digest
+from opspec.conformance.tasks import SUITE
 
 
 def main() -> int:
@@ -40,6 +44,10 @@ def main() -> int:
         for built in build_all(tensorflow, chosen.real):
             write(built, golden / FOLDERS[built.operation], versions)
             print(f"{built.operation}/{built.lane}: {len(built.cases)} cases", flush=True)
+    golden_lane.cache_clear()
+    digests = recorded() if (golden / FILE).is_file() else {}
+    text = json.dumps(digests | {str(SUITE): suite_digest(SUITE)}, indent=1)
+    (golden / FILE).write_text(text + "\n", "utf-8")
     return 0
 
 

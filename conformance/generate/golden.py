@@ -17,9 +17,10 @@ from opspec.conformance.generate.built import FOLDERS, SEED, Array, Built
 from opspec.conformance.generate.oracles import LEAST, DisagreementError
 from opspec.conformance.generate.real_lane import real_layers
 from opspec.conformance.generate.rule_lanes import accepted, rejected
-from opspec.conformance.generate.specs import value_specs
+from opspec.conformance.generate.shape_specs import shape_specs
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 from opspec.conformance.generate.value_lanes import add_value_case
+from opspec.conformance.generate.value_specs import value_specs
 
 GENERATOR = "opspec.conformance.generate.golden"
 
@@ -38,7 +39,7 @@ def build_all(tensorflow: TensorFlowChild | None, real: Path) -> Iterator[Built]
         lanes: tuple[Lane, ...] = ("exact", "bounded")
         for lane in lanes:
             built = Built(operation, lane)
-            for spec in value_specs():
+            for spec in (*shape_specs(), *value_specs()):
                 if (spec.public, spec.lane) == (operation, lane):
                     add_value_case(built, spec, tensorflow)
             yield built

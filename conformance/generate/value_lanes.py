@@ -32,6 +32,12 @@ def add_value_case(built: Built, spec: Spec, tensorflow: TensorFlowChild | None)
         agreed = consult(problem, expected, magnitude, tensorflow)
     except DisagreementError as error:
         raise DisagreementError(f"{spec.public} {spec.lane}/{spec.name}: {error}") from error
+    # Powers of two scale operands and sums exactly; the oracles have agreed on whole numbers.
+    expected = np.ldexp(expected, sum(spec.exponents.values()))
+    problem |= {
+        operand: _scaled(problem[operand], spec.exponents.get(role, 0))
+        for role, operand in (("data", "out_backprop"), ("filter", "filter"))
+    }
     arguments = _arguments(spec, problem, built.tensors)
     outcome = {"result": f"{spec.name}.result"}
     with np.errstate(over="ignore"):
@@ -94,6 +100,14 @@ def _operand(spec: Spec, rng: np.random.Generator, shape: tuple[int, ...], role:
     if role in spec.special:
         values[0] = spec.special[role]
     return values.reshape(shape)
+
+
+def _scaled(values: Array, exponent: int) -> Array:
+    wide = np.ldexp(values.astype(np.float64), exponent)
+    scaled: Array = wide.astype(values.dtype)
+    if not np.array_equal(scaled.astype(np.float64), wide, equal_nan=True):
+        raise ValueError(f"2**{exponent} scales these values beyond their dtype")
+    return scaled
 
 
 def _arguments(

@@ -8,8 +8,8 @@ from opspec import calling, ops
 from opspec.backends.numpy import backend
 from opspec.conformance.case import golden
 from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.judging import judge
 from opspec.conformance.report import Verdict
-from opspec.conformance.runner import judge
 
 RULES = [
     (operation, case.name)

@@ -1,0 +1,184 @@
+"""The form lane: the same case with its operands lying otherwise in memory, or called otherwise.
+
+What is expected comes from the golden case alone. Values are changed only in ways that change the
+result exactly: a negated operand negates it, and an operand repeated along an axis of the result
+repeats it.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opspec.conformance.call import Array, Call
+from opspec.conformance.tolerance import MismatchError, same_bits
+from opspec.dtypes import numpy_dtype
+
+THREADS = 4
+POISONS = (0xFF, 0x3C)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to lay out operands, or to call.
+
+    Parameters
+    ----------
+    name, shows
+        Its name and what it is there to show.
+    judge
+        Makes the call in this form and raises MismatchError if anything is wrong.
+    since
+        The version of the suite that brought it.
+    """
+
+    name: str
+    shows: str
+    judge: Callable[[Call], None]
+    since: int = 1
+
+
+def strided(array: Array) -> Array:
+    """Return the values two elements apart along two axes, NaN between them."""
+    shape = list(array.shape)
+    shape[1], shape[-1] = 2 * shape[1], 2 * shape[-1]
+    spread = np.full(shape, np.nan, array.dtype)
+    view = spread[:, ::2, ..., ::2]
+    view[...] = array
+    return view
+
+
+def negative_stride(array: Array) -> Array:
+    """Return the values with every axis stored backwards."""
+    return np.flip(np.ascontiguousarray(np.flip(array)))
+
+
+def read_only(array: Array) -> Array:
+    """Return the values where nobody may write."""
+    array.flags.writeable = False
+    return array
+
+
+def big_endian(array: Array) -> Array:
+    """Return the values in the byte order of a network."""
+    return array.astype(array.dtype.newbyteorder(">"))
+
+
+def misaligned(array: Array) -> Array:
+    """Return the values one byte beyond where their type should start."""
+    room = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    room[...] = array
+    return room
+
+
+def laid_out(change: Callable[[Array], Array]) -> Callable[[Call], None]:
+    """Judge a call whose operands are changed in layout but not in value."""
+
+    def judge(call: Call) -> None:
+        arguments = call.arguments()
+        for name in call.operands:
+            arguments[name] = change(arguments[name])
+        call.require_right(call.run(arguments))
+
+    return judge
+
+
+def broadcast(call: Call) -> None:
+    """Repeat one batch entry and one channel of the filter without storing them again."""
+    filter, data = call.operands
+    axis = call.demand.data_format.index("C")
+    shape = call.expected.shape
+    if 0 in (shape[0], shape[axis]):
+        return
+    arguments = call.arguments()
+    arguments[data] = np.broadcast_to(arguments[data][:1], arguments[data].shape)
+    arguments[filter] = np.broadcast_to(arguments[filter][..., :1, :], arguments[filter].shape)
+
+    def repeated(array: Array) -> Array:
+        return np.broadcast_to(array[:1].take([0], axis), array.shape)
+
+    magnitude = None if call.magnitude is None else repeated(call.magnitude)
+    call.require_equal(call.run(arguments), repeated(call.expected), magnitude)
+
+
+def poisoned(call: Call) -> None:
+    """Leave garbage where the result is likely to be allocated, twice and differently."""
+    for poison in POISONS:
+        arguments = call.arguments()
+        _leave_garbage(poison, call.expected.size)
+        try:
+            call.require_right(call.run(arguments))
+        except MismatchError as error:
+            raise error.preceded(f"memory full of 0x{poison:02X}") from None
+
+
+def _leave_garbage(poison: int, elements: int) -> None:
+    # What is freed last is allocated first: for sums of every width, and for small scratch memory.
+    held = [np.full(max(elements * width, 1), poison, np.uint8) for width in (2, 4, 8) * 4]
+    held += [np.full(64 * count, poison, np.uint8) for count in range(1, 17)]
+    del held
+
+
+def given_out(call: Call) -> None:
+    """Give an array for the result, full of NaN."""
+    garbage = np.full(call.expected.shape, np.nan, numpy_dtype(call.demand.dtype))
+    call.require_right(call.run(call.arguments(), garbage))
+
+
+def repeated(call: Call) -> None:
+    """Call again and again, with operands changed in place between: nothing may be remembered."""
+    filter, data = call.operands
+    arguments = call.arguments()
+    first = call.run(arguments)
+    kept = first.copy()
+    for name, negated in ((data, True), (filter, False), (data, True)):
+        arguments[name] *= arguments[name].dtype.type(-1)
+        try:
+            call.require_right(call.run(arguments), negated=negated)
+        except MismatchError as error:
+            raise error.preceded(f"after {name} was negated in place") from None
+    if not same_bits(first, kept):
+        raise MismatchError("a later call wrote into the result of an earlier one")
+    if not same_bits(call.run(call.arguments()), kept):
+        raise MismatchError("the same call gives other bits the second time")
+    call.require_right(kept)
+
+
+def concurrent(call: Call) -> None:
+    """Call from several threads at once, half of them with negated data."""
+    together = threading.Barrier(THREADS)
+    data = call.operands[1]
+
+    def one(number: int) -> Any:
+        arguments = call.arguments()
+        negated = number % 2 == 1
+        if negated:
+            arguments[data] = -arguments[data]
+        together.wait()
+        for _ in range(2):
+            call.require_right(call.run(arguments), negated=negated)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for future in [pool.submit(one, number) for number in range(THREADS)]:
+            try:
+                future.result()
+            except MismatchError as error:
+                raise error.preceded(f"{THREADS} threads at once") from None
+
+
+FORMS: tuple[Form, ...] = (
+    Form("strided", "operands with gaps between their elements", laid_out(strided)),
+    Form("negative-stride", "operands stored backwards", laid_out(negative_stride)),
+    Form("fortran", "operands in Fortran order", laid_out(np.asfortranarray)),
+    Form("read-only", "operands that nobody may write to", laid_out(read_only)),
+    Form("big-endian", "operands in the other byte order", laid_out(big_endian)),
+    Form("misaligned", "operands at odd addresses", laid_out(misaligned)),
+    Form("broadcast", "operands with a stride of 0", broadcast),
+    Form("poisoned", "memory full of garbage before the call", poisoned),
+    Form("out", "an array for the result, full of NaN", given_out),
+    Form("repeated", "the same bits again, whatever was called between", repeated),
+    Form("threads", "several threads at once", concurrent),
+)

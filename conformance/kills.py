@@ -1,0 +1,62 @@
+"""The kill table: which case catches which mutant, and which case is there for nothing.
+
+A case is small if it needs few products. It earns its place by killing a mutant that no smaller one
+kills.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from opspec.conformance.isolation import IsolatedBackend
+from opspec.conformance.mutants import Mutant
+from opspec.conformance.report import FAILURES, CaseResult
+from opspec.conformance.tasks import VALUE_LANES, Task
+
+# Long enough for any mutant that does end.
+TIMEOUT = 5.0
+PLACE = "opspec.conformance.mutants"
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """What became of one mutant.
+
+    Parameters
+    ----------
+    mutant
+        Which one.
+    first
+        The smallest case's result that killed it, None if it survived.
+    """
+
+    mutant: Mutant
+    first: CaseResult | None
+
+
+def in_order(tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks, those first that need the least."""
+    lanes = {lane: number for number, lane in enumerate((*VALUE_LANES, "form", "property"))}
+    asked = [task for task in tasks if task.lane in lanes]
+    return sorted(asked, key=lambda task: (lanes[task.lane] > 2, task.products, task.identity))
+
+
+def kill(mutant: Mutant, tasks: Sequence[Task]) -> Kill:
+    """Run a mutant on tasks in their order until one kills it."""
+    if mutant.ends is None:
+        backend = mutant.backend()
+        return Kill(mutant, _first_failure(tasks, lambda task: task.judge(backend)))
+    place = f"{PLACE}:{mutant.attribute}"
+    with IsolatedBackend(place, timeout=TIMEOUT) as isolated:
+        return Kill(mutant, _first_failure(tasks, isolated.judge))
+
+
+def _first_failure(tasks: Sequence[Task], judge: Callable[[Task], CaseResult]) -> CaseResult | None:
+    return next((r for r in map(judge, tasks) if r.verdict in FAILURES), None)
+
+
+def idle_cases(kills: Sequence[Kill], tasks: Sequence[Task]) -> list[Task]:
+    """Return the golden cases with values that kill nothing that no smaller one kills."""
+    earning = {kill.first.case for kill in kills if kill.first is not None}
+    return [task for task in tasks if task.lane in VALUE_LANES and task.identity not in earning]

@@ -1,0 +1,1 @@
+"""What ``pytest --pyargs opspec.conformance`` finds: its tests come from `pytest_plugin`."""

@@ -1,0 +1,133 @@
+"""``opspec check``: the conformance suite on backends, shown and written down."""
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+WRITERS = {
+    "json": ("as_json", "the results, for other programs"),
+    "junit": ("as_junit", "the results as JUnit XML, for CI servers"),
+    "html": ("as_html", "a page with a matrix of what works, and every failure"),
+    "badge": ("badge", "an SVG badge"),
+}
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to an argument parser's commands."""
+    command = commands.add_parser(
+        "check",
+        help="run the conformance suite on backends",
+        description="Run the conformance suite on backends. Exits 0 only if every backend passed "
+        "all that it declares; a run that executes nothing does not.",
+    )
+    command.add_argument(
+        "backends", nargs="+", metavar="BACKEND", help="an installed name, or module:attribute"
+    )
+    command.add_argument("-k", dest="pattern", metavar="TEXT", help="only cases whose id has TEXT")
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        help="every golden case, but few forms and few examples of each property",
+    )
+    command.add_argument(
+        "--strict", action="store_true", help="what works without being declared is a failure"
+    )
+    command.add_argument(
+        "--isolate",
+        action="store_true",
+        help="run in a process of its own, so that a crash is a verdict and a hang ends",
+    )
+    command.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="with --isolate: how long one case may take (default 60)",
+    )
+    command.add_argument(
+        "--suite",
+        type=int,
+        metavar="VERSION",
+        help="run this version of the suite (default: the one the backend pins, or the newest)",
+    )
+    for name, (_, what) in WRITERS.items():
+        command.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write {what}")
+    command.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    # An author checks module:attribute from the folder that the module lies in.
+    sys.path.insert(0, os.getcwd())
+    rich_console = needed("rich.console", "cli")
+    runner = needed("opspec.conformance.runner", "conformance")
+    writers = {
+        option: needed(f"opspec.conformance.reports.{module}", "conformance")
+        for option, (module, _) in WRITERS.items()
+        if getattr(chosen, option) is not None
+    }
+    if rich_console is None or runner is None or None in writers.values():
+        return 2
+    terminal = importlib.import_module("opspec.conformance.reports.terminal")
+    refusal = _refusal(chosen)
+    if refusal is not None:
+        print(f"opspec: {refusal}", file=sys.stderr)
+        return 2
+    console = rich_console.Console(highlight=False)
+    reports = []
+    for backend in chosen.backends:
+        with terminal.progress(console, backend) as advance:
+            report = runner.check(
+                backend,
+                pattern=chosen.pattern,
+                strict=chosen.strict,
+                quick=chosen.quick,
+                isolate=chosen.isolate,
+                timeout=chosen.timeout or 60.0,
+                suite=chosen.suite,
+                progress=advance,
+            )
+        terminal.show(console, report)
+        reports.append(report)
+    if len(reports) > 1:
+        terminal.compare(console, reports)
+    for option, writer in writers.items():
+        writer.write(reports, getattr(chosen, option))
+    return 0 if all(report.ok for report in reports) else 1
+
+
+def _refusal(chosen: argparse.Namespace) -> str | None:
+    """Say what is wrong with the options, before anything is run."""
+    if chosen.timeout is not None and not chosen.isolate:
+        return "--timeout needs --isolate: only another process can be ended"
+    suite = importlib.import_module("opspec.conformance.tasks").SUITE
+    if chosen.suite is not None and not 1 <= chosen.suite <= suite:
+        return f"there is no version {chosen.suite} of the suite; this opspec has 1 to {suite}"
+    for option in WRITERS:
+        file = getattr(chosen, option)
+        if file is not None and not file.parent.is_dir():
+            return f"there is no folder {file.parent} for --{option}"
+    return None
+
+
+def needed(module: str, extra: str) -> Any:
+    """Import what a command needs; say which extra brings it if it is not there."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        print(
+            f"opspec: {error.name} is not installed; pip install 'opspec[{extra}]'", file=sys.stderr
+        )
+        return None
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
