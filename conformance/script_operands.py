@@ -22,7 +22,8 @@ def literal(array: Array) -> str | None:
     if array.size == 0:
         return f"np.zeros({array.shape}, {kind(array)})"
     numbers = [_number(float(value)) for value in array.ravel()[: LONGEST_LITERAL + 1]]
-    if len(numbers) == array.size and len(set(numbers)) == 1:
+    packed = array.tobytes()
+    if packed == packed[: array.itemsize] * array.size:
         return f"np.full({array.shape}, {numbers[0]}, {kind(array)})"
     text = f"np.array([{', '.join(numbers)}], {kind(array)}).reshape{array.shape}"
     return text if len(numbers) == array.size and len(text) <= LONGEST_LITERAL else None

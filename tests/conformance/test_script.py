@@ -18,141 +18,12 @@ from opspec.registry import discovery
 
 Array = np.ndarray[Any, Any]
 
-FAULTS = '''
-import sys
-import threading
-import time
-
-import numpy as np
-
-from opspec.backends.numpy import backend as numpy_backend
-from opspec.dtypes import FLOATING
-from opspec.geometry import DATA_FORMATS
-from opspec.registry import Backend, Capabilities
-
-OPERATION = "Conv3DBackpropInputV2"
-right = numpy_backend.kernel(OPERATION)
-ALL = Capabilities(operations=(OPERATION,), dtypes=FLOATING, data_formats=DATA_FORMATS)
-
-
-def planted(kernel):
-    backend = Backend("planted", "numpy.ndarray", ALL)
-    backend.implements(OPERATION)(kernel)
-    return backend
-
-
-def simple(kernel):
-    return planted(lambda geometry, filter, out_backprop: kernel(geometry, filter, out_backprop))
-
-
-def contiguous_only(g, f, o):
-    """Read memory as if every operand lay in C order."""
-    def flat(a):
-        if a.size == 0 or a.flags.c_contiguous:
-            return a
-        base = a if a.base is None else a.base
-        while isinstance(getattr(base, "base", None), np.ndarray):
-            base = base.base
-        found = np.resize(np.ravel(base, "K").view(a.dtype), a.shape)
-        return np.ascontiguousarray(found)
-    return right(g, flat(f), flat(o))
-
-
-def writes(g, f, o):
-    made = right(g, f, o)
-    f[...] = 0
-    return made
-
-
-def refuses_broadcast(g, f, o):
-    return right(g, f if f.strides[3] else f * 2, o)
-
-
-def leaves_zeros(g, f, o):
-    made = right(g, f, o)
-    found = np.empty_like(made)
-    np.copyto(found, made, where=made != 0)
-    return found
-
-
-remembered = {}
-
-
-def remembers(g, f, o):
-    key = g.input_shape, g.windows
-    if key not in remembered:
-        remembered[key] = f.copy()
-    return right(g, remembered[key], o)
-
-
-shared = {}
-
-
-def shares(g, f, o):
-    shared["data"] = o
-    time.sleep(0.001)
-    return right(g, f, shared["data"])
-
-
-def adds(geometry, filter, out_backprop, out=None):
-    made = right(geometry, filter, out_backprop)
-    if out is None:
-        return made
-    out += made
-    return out
-
-
-def unsteady(g, f, o):
-    remembered["count"] = remembered.get("count", 0) + 1
-    made = right(g, f, o)
-    return made * made.dtype.type(1 + 2e-7) if remembered["count"] % 3 == 0 else made
-
-
-def bits(mask):
-    def kernel(g, f, o):
-        if f.dtype != np.float32:
-            return right(g, f, o)
-        return right(g, (f.view(np.uint32) & np.uint32(mask)).view(np.float32), o)
-    return kernel
-
-
-def raises(g, f, o):
-    raise ZeroDivisionError("no")
-
-
-flipped = simple(lambda g, f, o: right(g, np.ascontiguousarray(f[::-1, ::-1, ::-1]), o))
-flat = simple(contiguous_only)
-writing = simple(writes)
-doubling = simple(refuses_broadcast)
-leaving = simple(leaves_zeros)
-remembering = simple(remembers)
-sharing = simple(shares)
-adding = planted(adds)
-wavering = simple(unsteady)
-ten_bits = simple(bits(0xFFFFE000))
-two_bits_less = simple(bits(0xFFFFFFFC))
-raising = simple(raises)
-of_zeros = simple(lambda g, f, o: np.zeros(g.input_shape, f.dtype))
-aliasing = simple(lambda g, f, o: f if f.shape == g.input_shape else right(g, f, o))
-doubles = simple(lambda g, f, o: right(g, f, o).astype(float))
-fortran = simple(lambda g, f, o: np.asfortranarray(right(g, f, o)))
-without_nan = simple(lambda g, f, o: np.nan_to_num(right(g, f, o), nan=0, posinf=np.inf))
-only_large = simple(
-    lambda g, f, o: right(g, f, o) + np.array(bool((o == 77).any()), f.dtype)
-)
-'''
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("scripts")
-    (place / "script_faults.py").write_text(FAULTS, "utf-8")
-    return place
+PLANTED = Path(__file__).parent / "planted"
 
 
 @pytest.fixture(autouse=True)
-def _importable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(folder))
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PLANTED))
 
 
 def call(
@@ -186,7 +57,18 @@ def small() -> dict[str, Any]:
     return given
 
 
-def run(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def filled(value: float) -> Array:
+    return np.full((1, 1, 1, 1, 1), value, np.float32)
+
+
+def starting_with(value: float) -> dict[str, Any]:
+    """Return an out_backprop whose first element is `value`."""
+    data = call()["out_backprop"]
+    data[0, 0, 0, 0, 0] = value
+    return {"out_backprop": data}
+
+
+def run(script: str) -> "subprocess.CompletedProcess[str]":
     blocked = "import sys\nfor name in ('hypothesis', 'safetensors', 'pytest', 'rich'):\n"
     program = f"{blocked}    sys.modules[name] = None\n{script}"
     return subprocess.run(
@@ -194,19 +76,19 @@ def run(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env={**os.environ, "PYTHONPATH": str(PLANTED)},
     )
 
 
-def require_shown(script: str, name: str, folder: Path, words: str = "elements are wrong") -> None:
+def require_shown(script: str, name: str, words: str = "elements are wrong") -> None:
     """Raise unless the script fails on the backend, and passes on NumPy's."""
     assert len(script.splitlines()) <= MOST_LINES == 15
     assert "conformance" not in script
     assert all(len(line) <= 260 for line in script.splitlines() if "b85decode" not in line)
-    shown = run(script, folder)
+    shown = run(script)
     assert shown.returncode == 1
     assert words in shown.stderr.splitlines()[-1]
-    well = run(script.replace(f"'script_faults:{name}'", "'numpy'"), folder)
+    well = run(script.replace(f"'script_faults:{name}'", "'numpy'"))
     # NumPy warns where NaN comes of 0 times infinity.
     said = [line for line in well.stderr.splitlines() if "RuntimeWarning: invalid" not in line]
     assert (well.returncode, said) == (0, [])
@@ -234,11 +116,11 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", CALLS)
-def test_a_fault_is_shown_whatever_the_call(kind: str, folder: Path) -> None:
-    require_shown(written("flipped", CALLS[kind]()), "flipped", folder)
+def test_a_fault_is_shown_whatever_the_call(kind: str) -> None:
+    require_shown(written("flipped", CALLS[kind]()), "flipped")
 
 
-def test_conv3d_transpose_is_called_as_it_was(folder: Path) -> None:
+def test_conv3d_transpose_is_called_as_it_was() -> None:
     given = call()
     arguments = {
         "input": given["out_backprop"],
@@ -251,15 +133,15 @@ def test_conv3d_transpose_is_called_as_it_was(folder: Path) -> None:
     script = written("flipped", arguments)
     assert "opspec.nn.conv3d_transpose(" in script
     assert "strides=1, dilations=None, data_format=None" in script
-    require_shown(script, "flipped", folder)
+    require_shown(script, "flipped")
 
 
-def test_the_first_wrong_element_is_shown(folder: Path) -> None:
+def test_the_first_wrong_element_is_shown() -> None:
     arguments = small() | {"filter": np.full((1, 1, 1, 1, 1), 2.0, np.float32)}
     arguments["out_backprop"] = np.array([0, 5, 1], np.float32).reshape(1, 1, 1, 3, 1)
     script = written("of_zeros", arguments)
     words = "2 of 3 elements are wrong; (0, 0, 0, 1, 0) first: 0.0 given, 10.0 expected"
-    require_shown(script, "of_zeros", folder, words)
+    require_shown(script, "of_zeros", words)
 
 
 @pytest.mark.parametrize(
@@ -269,18 +151,23 @@ def test_the_first_wrong_element_is_shown(folder: Path) -> None:
         ("flipped", call(), False, "default_rng(7).integers(-9, 10, (1, 3, 4, 5, 2))"),
         ("ten_bits", call(), True, "default_rng(7).standard_normal("),
         ("two_bits_less", call(), True, "units = np.sqrt(np.mean("),
-        ("only_large", call(scale=99), False, "b85decode"),
+        ("only_large", call(scale=99) | starting_with(77), False, "b85decode"),
+        ("without_nan", call() | starting_with(np.nan), False, "b85decode"),
+        (
+            "without_nan",
+            small() | {"filter": filled(np.nan)},
+            False,
+            "np.full((1, 1, 1, 1, 1), np.nan",
+        ),
     ],
 )
 def test_operands_are_as_simple_as_shows_the_fault(
-    name: str, arguments: dict[str, Any], bounded: bool, words: str, folder: Path
+    name: str, arguments: dict[str, Any], bounded: bool, words: str
 ) -> None:
-    if name == "only_large":
-        arguments["out_backprop"][0, 0, 0, 0, 0] = 77
     script = written(name, arguments, bounded=bounded)
     assert words in script
     said = "root mean square" if name == "two_bits_less" else "elements are wrong"
-    require_shown(script, name, folder, said)
+    require_shown(script, name, said)
 
 
 def test_ones_are_tried_when_whole_numbers_do_not_show_it() -> None:
@@ -293,20 +180,6 @@ def test_what_nothing_shows_is_written_with_the_operands_themselves() -> None:
     assert script.count("b85decode") == 2
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 2.0**-149])
-@pytest.mark.parametrize("larger", [False, True])
-def test_special_values_are_kept(value: float, larger: bool, folder: Path) -> None:
-    arguments = call() if larger else small()
-    arguments["filter"][0, 0, 0, 0, 0] = value
-    name = "without_nan" if np.isnan(value) else "of_zeros"
-    script = written(name, arguments, shows=lambda program: "b85decode" in program)
-    kept = script.splitlines()[2].partition(" = ")[2]
-    assert ("b85decode" in kept) == larger
-    names = {"np": np, "zlib": __import__("zlib"), "base64": __import__("base64")}
-    np.testing.assert_array_equal(eval(kept, names), arguments["filter"])
-    require_shown(script, name, folder)
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -315,12 +188,12 @@ def test_special_values_are_kept(value: float, larger: bool, folder: Path) -> No
         ("raising", "ZeroDivisionError: no"),
     ],
 )
-def test_other_faults_are_shown_too(name: str, words: str, folder: Path) -> None:
+def test_other_faults_are_shown_too(name: str, words: str) -> None:
     error = ZeroDivisionError if name == "raising" else AssertionError
     shows = failing_here(f"script_faults:{name}", error)
     script = written(name, call(), shows=shows)
     assert "default_rng" in script
-    shown = run(script, folder)
+    shown = run(script)
     assert shown.returncode == 1
     assert words in shown.stderr
 
@@ -373,7 +246,7 @@ def test_every_form_of_the_suite_has_its_lines() -> None:
 
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("form", IN_FORM)
-def test_a_fault_in_a_form_is_shown(form: str, bounded: bool, folder: Path) -> None:
+def test_a_fault_in_a_form_is_shown(form: str, bounded: bool) -> None:
     name, words = IN_FORM[form]
     arguments = call()
     if form == "poisoned":
@@ -382,40 +255,20 @@ def test_a_fault_in_a_form_is_shown(form: str, bounded: bool, folder: Path) -> N
     raises = Exception if form == "read-only" else AssertionError
     shows = failing_here(f"script_faults:{name}", raises)
     script = written(name, arguments, form=form, bounded=bounded, shows=shows)
-    require_shown(script, name, folder, words)
+    require_shown(script, name, words)
 
 
-LYING: dict[str, Callable[[Array], bool]] = {
-    "strided": lambda a: a.strides[-1] == 2 * a.itemsize,
-    "negative-stride": lambda a: max(a.strides) < 0,
-    "fortran": lambda a: a.flags.f_contiguous,
-    "read-only": lambda a: not a.flags.writeable,
-    "big-endian": lambda a: a.dtype.byteorder == ">",
-    "misaligned": lambda a: not a.flags.aligned,
-    "broadcast": lambda a: 0 in a.strides,
-}
-
-
-@pytest.mark.parametrize("form", LYING)
-def test_operands_lie_as_the_form_says(form: str) -> None:
-    script = written("flipped", call((2, 3, 4, 5, 2)), form=form)
-    made: dict[str, Any] = {}
-    exec(script.partition("got = ")[0], made)
-    assert LYING[form](made["data"])
-    assert LYING[form](made["taps"])
-
-
-def test_a_result_that_is_an_operand_is_shown(folder: Path) -> None:
+def test_a_result_that_is_an_operand_is_shown() -> None:
     arguments = call((1, 1, 1, 1, 1), kernel=(1, 1, 1), channels=(1, 1))
     arguments["out_backprop"][...] = 1
     script = written("aliasing", arguments, form="inputs-unchanged")
-    require_shown(script, "aliasing", folder, "the result shares memory with an operand")
+    require_shown(script, "aliasing", "the result shares memory with an operand")
 
 
-def test_other_bits_within_the_bound_are_shown(folder: Path) -> None:
+def test_other_bits_within_the_bound_are_shown() -> None:
     shows = failing_here("script_faults:wavering")
     script = written("wavering", call(), form="repeated", bounded=True, shows=shows)
-    require_shown(script, "wavering", folder, "another result the second time")
+    require_shown(script, "wavering", "another result the second time")
 
 
 def test_a_backend_without_a_place_is_tried_as_an_object() -> None:
@@ -432,9 +285,9 @@ def test_a_backend_without_a_place_is_tried_as_an_object() -> None:
     assert script.count("backend='nowhere to be found'") == 1
 
 
-def test_results_without_elements_are_written_down(folder: Path) -> None:
+def test_results_without_elements_are_written_down() -> None:
     arguments = call((0, 3, 4, 5, 2))
-    require_shown(written("doubles", arguments), "doubles", folder, "float64")
+    require_shown(written("doubles", arguments), "doubles", "float64")
     nothing = call((1, 3, 4, 5, 0), channels=(3, 0))
     assert failing_here("numpy", Exception)(written("of_zeros", nothing)) is False
 
