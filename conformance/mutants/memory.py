@@ -50,7 +50,7 @@ def _filters_kept() -> Iterator[tuple[str, str, Callable[[], Kernel]]]:
         ("shape", "of that shape", lambda _, filter, data: (filter.shape, filter.dtype)),
         ("identity", "that was the same object", lambda _, filter, data: id(filter)),
         ("address", "that lay there", lambda _, filter, data: filter.ctypes.data),
-        ("first-tap", "that begins alike", lambda _, filter, data: filter[:1, :1].tobytes()),
+        ("first-tap", "that begins alike", lambda _, filter, data: filter[:1, :1, :1].tobytes()),
     ):
         yield (
             f"filter-remembered-by-{name}",

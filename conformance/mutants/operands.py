@@ -118,13 +118,14 @@ def _as_it_is(array: Array) -> Array:
 
 
 def _read_as_contiguous(array: Array) -> Array:
-    """Read on from the first element; where the operand's memory ends, from the first again."""
+    """Read on from the first element; what lies behind the operand's memory reads as 0."""
     if array.flags.c_contiguous or array.size == 0:
         return array
     _, end = byte_bounds(array)
     count = min((end - array.ctypes.data) // array.itemsize, array.size)
-    read = as_strided(array, (count,), (array.itemsize,), writeable=False)
-    return np.resize(read, array.shape)
+    read = np.zeros(array.size, array.dtype)
+    read[:count] = as_strided(array, (count,), (array.itemsize,), writeable=False)
+    return read.reshape(array.shape)
 
 
 def _read_broadcast_as_contiguous(array: Array) -> Array:

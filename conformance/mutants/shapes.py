@@ -1,4 +1,4 @@
-"""Wrong places for some shapes only: a special case in the code, or a number too large for its type."""
+"""Wrong places for some shapes only: a special case, or a number too large for its type."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
