@@ -254,9 +254,9 @@ class CaseItem(pytest.Item):
             return super().repr_failure(excinfo)
         return _described(excinfo.value.result)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
+    def reportinfo(self) -> tuple[Path, int, str]:
         """Return where pytest says the item is."""
-        return self.path, None, f"{self.run.subject.name}: {self.name}"
+        return self.path, 0, f"{self.run.subject.name}: {self.name}"
 
 
 def _described(result: "CaseResult") -> str:
@@ -281,9 +281,9 @@ class Conclusion(pytest.Item):
         if objections := self.run.objections():
             pytest.fail("\n".join(objections), pytrace=False)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
+    def reportinfo(self) -> tuple[Path, int, str]:
         """Return where pytest says the item is."""
-        return self.path, None, f"{self.run.subject.name}: {self.name}"
+        return self.path, 0, f"{self.run.subject.name}: {self.name}"
 
 
 class FaultError(Exception):
