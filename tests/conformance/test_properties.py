@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from opspec.backends.numpy import backend as numpy_backend
-from opspec.conformance import properties
+from opspec.conformance import properties, property_search
 from opspec.conformance.properties import Property, identity, judge_property
+from opspec.conformance.property_trial import Trial
 from opspec.conformance.report import CaseResult, Verdict
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS, ConvGeometry
@@ -160,6 +161,33 @@ def test_an_interrupt_passes() -> None:
 def test_the_same_counter_example_comes_every_time() -> None:
     one, two = judged("definition", zeros), judged("definition", zeros)
     assert replace(one, seconds=0) == replace(two, seconds=0)
+
+
+def test_shrinking_comes_to_an_end_though_there_is_much_to_try(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(property_search, "SHRINKING_TRIES", 20)
+    count = [0]
+
+    def counted(geometry: ConvGeometry, filter: Array, out_backprop: Array) -> Any:
+        count[0] += 1
+        made = right(geometry, filter, out_backprop)
+        # Wrong in a way that needs a large problem, so that there is much to try.
+        return made + made.dtype.type(1) if made.size > 20 and out_backprop.size > 20 else made
+
+    assert judged("definition", counted).verdict == Verdict.FAIL
+    # One call for each try, for each example, for the last look, and for each script that is tried.
+    assert 20 < count[0] <= 20 + 40 + 10
+
+
+def test_a_fault_of_a_law_itself_is_not_the_backends() -> None:
+    def broken(trial: Trial) -> None:
+        trial.compute()
+        raise ValueError("a mistake in this law")
+
+    law = replace(BY_NAME["definition"], holds=broken)
+    with pytest.raises(ValueError, match="a mistake in this law"):
+        judge_property(law, numpy_backend, 5)
 
 
 def test_an_unsteady_fault_is_called_so() -> None:
