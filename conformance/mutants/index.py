@@ -2,132 +2,151 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from opspec.conformance.mutants.mutant import Mutant
-from opspec.conformance.mutants.recipe import Array, Recipe, Tap, Windows, every_tap, places
+from opspec.conformance.mutants.mutant import Mutant, family_of
+from opspec.conformance.mutants.recipe import Array, Kernel, Recipe, Tap, Windows, every_tap, places
 from opspec.geometry import ConvGeometry, Window
 
 DIMENSIONS = ("depth", "height", "width")
 Places = tuple[list[int], list[int]]
+Row = tuple[str, str, Kernel]
 
 
 def index_mutants() -> Iterator[Mutant]:
     """Yield the family "index"."""
+    rows = (_moved_or_turned(), _cut_short(), _filters(), _outside(), _mixed_up(), _at_most())
+    return family_of("index", chain.from_iterable(rows))
+
+
+def _moved_or_turned() -> Iterator[Row]:
     for axis, dimension in enumerate(DIMENSIONS):
         for shift, where in ((-1, "late"), (1, "early")):
-            yield _mutant(
+            yield (
                 f"{dimension}-one-{where}",
                 f"every place along {dimension} one too {where}",
                 Recipe(windows=_moved(axis, shift)),
             )
-        yield _mutant(
+        yield (
             f"filter-flipped-along-{dimension}",
             f"the filter turned round along {dimension}",
             Recipe(filter=_flipped(axis)),
         )
-        yield _mutant(
+        yield (
             f"source-flipped-along-{dimension}",
             f"the input turned round along {dimension}",
             Recipe(source=_flipped(axis + 1)),
         )
-        yield _mutant(
+        yield (
             f"result-flipped-along-{dimension}",
             f"the result turned round along {dimension}",
             Recipe(made=_flipped(axis + 1)),
         )
-        yield _mutant(
+
+
+def _cut_short() -> Iterator[Row]:
+    for axis, dimension in enumerate(DIMENSIONS):
+        yield (
             f"last-tap-of-{dimension}-lost",
             f"the filter's last tap along {dimension} left out",
             Recipe(taps=_without_last(axis)),
         )
-        yield _mutant(
+        yield (
             f"last-window-of-{dimension}-lost",
             f"the last position along {dimension} left out",
             Recipe(windows=_shortened(axis)),
         )
-        yield _mutant(
+        yield (
             f"last-place-of-{dimension}-lost",
             f"the last place of the result along {dimension} never written",
             Recipe(made=_without_last_place(axis + 1)),
         )
-    yield _mutant(
+
+
+def _filters() -> Iterator[Row]:
+    yield (
         "filter-flipped",
         "a filter turned round in all three dimensions (convolution for correlation)",
         Recipe(filter=lambda filter, geometry: filter[::-1, ::-1, ::-1]),
     )
-    yield _mutant(
+    yield (
         "first-tap-lost",
         "the filter's first tap left out",
         Recipe(taps=lambda geometry: every_tap(geometry)[1:] or every_tap(geometry)),
     )
-    yield _mutant(
+    yield (
+        "filter-read-with-dimensions-reversed",
+        "a filter read as [width, height, depth, ...]",
+        Recipe(filter=_read_reversed),
+    )
+
+
+def _outside() -> Iterator[Row]:
+    yield (
         "outside-clamped",
         "what lands outside added at the border instead of dropped",
         Recipe(places=_clamped, add=np.add.at),
     )
-    yield _mutant(
+    yield (
         "outside-wrapped",
         "what lands outside added at the other end instead of dropped",
         Recipe(places=_wrapped, add=np.add.at),
     )
-    yield _mutant(
+    yield (
         "outside-reflected",
         "what lands outside reflected inside instead of dropped",
         Recipe(places=_reflected, add=np.add.at),
     )
-    yield _mutant(
+    yield (
         "before-the-start-wrapped",
         "negative places read as places from the end (a missing check for < 0)",
         Recipe(places=_wrapped_below, add=np.add.at),
     )
-    yield _mutant(
+    yield (
         "windows-at-the-border-lost",
         "positions dropped as a whole if any of their taps lands outside",
         Recipe(places=_whole_windows),
     )
-    yield _mutant(
+
+
+def _mixed_up() -> Iterator[Row]:
+    yield (
         "result-depth-and-height-swapped-in-memory",
         "a result written with depth and height swapped",
         Recipe(made=lambda made, geometry: made.swapaxes(1, 2).reshape(made.shape)),
     )
-    yield _mutant(
+    yield (
         "result-height-and-width-swapped-in-memory",
         "a result written with height and width swapped",
         Recipe(made=lambda made, geometry: made.swapaxes(2, 3).reshape(made.shape)),
     )
     for axis, other in ((0, 1), (1, 2), (2, 0)):
-        yield _mutant(
+        yield (
             f"{DIMENSIONS[axis]}-checked-against-{DIMENSIONS[other]}",
             f"places along {DIMENSIONS[axis]} checked against the size of {DIMENSIONS[other]}",
             Recipe(windows=_checked_against(axis, other)),
         )
-    yield _mutant(
-        "filter-read-with-dimensions-reversed",
-        "a filter read as [width, height, depth, ...]",
-        Recipe(filter=_read_reversed),
-    )
-    yield _mutant(
+
+
+def _at_most() -> Iterator[Row]:
+    yield (
         "positions-beyond-64-lost",
-        "at most 64 positions along the width",
+        "at most 64 positions along a dimension",
         Recipe(places=lambda window, tap: _first(places(window, tap), 64)),
     )
-    yield _mutant(
+    yield (
         "taps-beyond-16-lost",
         "at most 16 taps along a dimension",
         Recipe(taps=lambda geometry: [tap for tap in every_tap(geometry) if max(tap) < 16]),
     )
-    yield _mutant(
+    yield (
         "taps-beyond-7-lost",
         "at most 7 taps along a dimension",
         Recipe(taps=lambda geometry: [tap for tap in every_tap(geometry) if max(tap) < 7]),
     )
-
-
-def _mutant(name: str, looks_like: str, recipe: Recipe) -> Mutant:
-    return Mutant(name, "index", looks_like, lambda: recipe)
 
 
 def replaced(windows: Windows, axis: int, window: Window) -> Windows:

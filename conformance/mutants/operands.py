@@ -18,7 +18,7 @@ from opspec.geometry import ConvGeometry
 
 def operand_mutants() -> Iterator[Mutant]:
     """Yield more of the family "memory"."""
-    return family_of("memory", (*_misread(), *_refused(), *_given_out()))
+    return family_of("memory", (*_misread(), *_misread_broadcast(), *_refused(), *_given_out()))
 
 
 def _misread() -> Iterator[tuple[str, str, Kernel]]:
@@ -38,16 +38,6 @@ def _misread() -> Iterator[tuple[str, str, Kernel]]:
         _on_operands(_unturned, _unturned),
     )
     yield (
-        "broadcast-filter-read-as-contiguous",
-        "a broadcast filter read as if each element were stored",
-        _on_operands(_read_broadcast_as_contiguous, _as_it_is),
-    )
-    yield (
-        "broadcast-data-read-as-contiguous",
-        "broadcast data read as if each element were stored",
-        _on_operands(_as_it_is, _read_broadcast_as_contiguous),
-    )
-    yield (
         "innermost-stride-of-data-ignored",
         "data read as if their innermost elements touched",
         _on_operands(_as_it_is, _innermost_touching),
@@ -61,6 +51,19 @@ def _misread() -> Iterator[tuple[str, str, Kernel]]:
         "filter-in-fortran-order-read-as-c",
         "a filter in Fortran order read as if it were in C order",
         _on_operands(_fortran_read_as_c, _as_it_is),
+    )
+
+
+def _misread_broadcast() -> Iterator[tuple[str, str, Kernel]]:
+    yield (
+        "broadcast-filter-read-as-contiguous",
+        "a broadcast filter read as if each element were stored",
+        _on_operands(_read_broadcast_as_contiguous, _as_it_is),
+    )
+    yield (
+        "broadcast-data-read-as-contiguous",
+        "broadcast data read as if each element were stored",
+        _on_operands(_as_it_is, _read_broadcast_as_contiguous),
     )
 
 

@@ -13,19 +13,7 @@ from opspec.geometry import ConvGeometry, Window
 
 def padding_mutants() -> Iterator[Mutant]:
     """Yield the family "padding"."""
-    for name, looks_like, before in (
-        ("odd-position-before", "SAME padding with the odd position on the wrong side", _after),
-        ("stride-ignored", "SAME padding computed as if the stride were 1", _without_stride),
-        ("dilation-ignored", "SAME padding computed without the dilation", _without_dilation),
-        ("none", "no padding before (VALID for SAME)", lambda window: 0),
-        ("all-before", "all of the padding before", lambda window: window.before + window.after),
-        ("of-the-largest-size", "SAME padding of the largest legal size", _of_the_largest),
-        ("of-the-smallest-size", "SAME padding of the smallest legal size", _of_the_smallest),
-        ("below-nothing", "padding below 0 where the stride is above the kernel", _unclamped),
-        ("complement", "the padding of the forward convolution's gradient turned round", _turned),
-        ("half-the-kernel", "padding of half the kernel, whatever the size", _half_kernel),
-        ("half-the-span", "padding of half the dilated kernel, whatever the size", _half_span),
-    ):
+    for name, looks_like, before in _befores():
         yield Mutant(f"padding-{name}", "padding", looks_like, _with_before(before))
     yield Mutant(
         "padding-same-for-valid",
@@ -61,6 +49,21 @@ def padding_mutants() -> Iterator[Mutant]:
     )
 
 
+def _befores() -> tuple[tuple[str, str, Callable[[Window], int]], ...]:
+    return (
+        ("odd-position-before", "SAME padding with the odd position on the wrong side", _after),
+        ("stride-ignored", "SAME padding computed as if the stride were 1", _without_stride),
+        ("dilation-ignored", "SAME padding computed without the dilation", _without_dilation),
+        ("none", "no padding before (VALID for SAME)", lambda window: 0),
+        ("all-before", "all of the padding before", lambda window: window.before + window.after),
+        ("of-the-largest-size", "SAME padding of the largest legal size", _of_the_largest),
+        ("below-nothing", "padding below 0 where the stride is above the kernel", _unclamped),
+        ("complement", "the padding of the forward convolution's gradient turned round", _turned),
+        ("half-the-kernel", "padding of half the kernel, whatever the size", _half_kernel),
+        ("half-the-span", "padding of half the dilated kernel, whatever the size", _half_span),
+    )
+
+
 def _with_before(before: Callable[[Window], int], only: int | None = None) -> Callable[[], Recipe]:
     def windows(geometry: ConvGeometry) -> Windows:
         found: Windows = geometry.windows
@@ -93,17 +96,9 @@ def _without_dilation(window: Window) -> int:
     return max(missing, 0) // 2 if _is_padded(window) else 0
 
 
-def _of_size(window: Window, size: int) -> int:
-    missing = (window.output - 1) * window.stride + _span(window) - size
-    return max(missing, 0) // 2 if _is_padded(window) else 0
-
-
 def _of_the_largest(window: Window) -> int:
-    return _of_size(window, window.output * window.stride)
-
-
-def _of_the_smallest(window: Window) -> int:
-    return _of_size(window, (window.output - 1) * window.stride + 1)
+    missing = _span(window) - window.stride
+    return max(missing, 0) // 2 if _is_padded(window) else 0
 
 
 def _unclamped(window: Window) -> int:

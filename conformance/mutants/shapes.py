@@ -30,11 +30,6 @@ def _some_shapes() -> Iterator[tuple[str, str, Kernel]]:
         Recipe(windows=_changed(lambda w: w.kernel == 1, stride=lambda w: 1)),
     )
     yield (
-        "stride-above-kernel-packed",
-        "blocks packed without the gaps between them where the stride exceeds the kernel",
-        Recipe(windows=_changed(lambda w: w.stride > w.kernel, stride=lambda w: w.kernel)),
-    )
-    yield (
         "kernel-above-size-from-0",
         "no padding where the kernel exceeds the size",
         Recipe(windows=_changed(lambda w: w.kernel > w.input, before=lambda w: 0)),

@@ -27,7 +27,9 @@ MOST_STORED = 64
 
 def special_mutants() -> Iterator[Mutant]:
     """Yield the family "special"."""
-    return family_of("special", (*_replaced(), *_skipped(), *_leaking(), *_flushed(), *_signs()))
+    return family_of(
+        "special", (*_replaced(), *_overflown(), *_skipped(), *_leaking(), *_flushed(), *_signs())
+    )
 
 
 def _replaced() -> Iterator[tuple[str, str, Kernel]]:
@@ -61,6 +63,9 @@ def _replaced() -> Iterator[tuple[str, str, Kernel]]:
         "an infinite result clipped to the largest number",
         Recipe(made=lambda made, geometry: _saturated(made, geometry.dtype)),
     )
+
+
+def _overflown() -> Iterator[tuple[str, str, Kernel]]:
     for dtype in FLOATING[:2]:
         yield (
             f"{dtype}-saturates",

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Literal
 
 from opspec.conformance.mutants.mutant import Mutant
 from opspec.conformance.mutants.recipe import Recipe, Windows
 from opspec.geometry import ConvGeometry, Window
 
-Step = Literal["stride", "dilation"]
+Row = tuple[str, str, Callable[[], Recipe]]
 ORDERS = (
     ("depth-and-width-swapped", (2, 1, 0)),
     ("depth-and-height-swapped", (1, 0, 2)),
@@ -23,13 +22,14 @@ def step_mutants() -> Iterator[Mutant]:
     """Yield the families "stride" and "dilation"."""
     for step in ("stride", "dilation"):
         for name, order in ORDERS:
-            yield Mutant(
-                f"{step}-{name}",
-                step,
-                f"{step}s {name.replace('-', ' ')}",
-                _ordered(step, order),
-            )
-    for name, looks_like, change in (
+            words = f"{step}s {name.replace('-', ' ')}"
+            yield Mutant(f"{step}-{name}", step, words, _ordered(step, order))
+    for name, looks_like, change in (*_strides(), *_dilations()):
+        yield Mutant(name, name.partition("-")[0], looks_like, change)
+
+
+def _strides() -> tuple[Row, ...]:
+    return (
         ("stride-ignored", "a stride of 1 whatever was asked for", _with(stride=lambda w: 1)),
         (
             "stride-one-more",
@@ -51,6 +51,12 @@ def step_mutants() -> Iterator[Mutant]:
             "strides rounded down to a power of two",
             _with(stride=lambda w: 1 << (w.stride.bit_length() - 1)),
         ),
+        ("stride-and-dilation-swapped", "strides and dilations swapped", _exchanged),
+    )
+
+
+def _dilations() -> tuple[Row, ...]:
+    return (
         ("dilation-ignored", "a dilation of 1 whatever was asked for", _with(dilation=lambda w: 1)),
         (
             "dilation-one-more",
@@ -87,13 +93,6 @@ def step_mutants() -> Iterator[Mutant]:
             "dilations above 2 taken for 2",
             _with(dilation=lambda w: min(w.dilation, 2)),
         ),
-    ):
-        yield Mutant(name, name.partition("-")[0], looks_like, change)
-    yield Mutant(
-        "stride-and-dilation-swapped",
-        "stride",
-        "strides and dilations swapped",
-        lambda: Recipe(windows=_exchanged),
     )
 
 
@@ -118,8 +117,11 @@ def _with(**changes: Callable[[Window], int]) -> Callable[[], Recipe]:
     return lambda: Recipe(windows=windows)
 
 
-def _exchanged(geometry: ConvGeometry) -> Windows:
-    return tuple(
-        replace(window, stride=window.dilation, dilation=window.stride)
-        for window in geometry.windows
-    )
+def _exchanged() -> Recipe:
+    def windows(geometry: ConvGeometry) -> Windows:
+        return tuple(
+            replace(window, stride=window.dilation, dilation=window.stride)
+            for window in geometry.windows
+        )
+
+    return Recipe(windows=windows)
