@@ -39,13 +39,14 @@ def diagnosed(
         kind = (result.lane, task.form, result.verdict, result.looks_like)
         if result.verdict in FAILURES and task.arguments is not None and kind not in kinds:
             kinds.add(kind)
-            explained.append(replace(result, script=_script(result, task, name, shows)))
+            explained.append(replace(result, script=script_for(result, task, name, shows)))
         else:
             explained.append(result)
     return tuple(explained)
 
 
-def _script(result: CaseResult, task: Task, name: str, shows: Shows) -> str:
+def script_for(result: CaseResult, task: Task, name: str, shows: Shows) -> str:
+    """Return a program that shows why a task failed."""
     arguments = task.arguments() if task.arguments else {}
     # Where the process ends, only the operands that ended it are sure to end it again.
     found = (lambda script: False) if result.verdict in ENDED else shows

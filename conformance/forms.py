@@ -9,8 +9,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from opspec.conformance.call import Array, Call
@@ -148,18 +146,17 @@ def repeated(call: Call) -> None:
 
 
 def concurrent(call: Call) -> None:
-    """Call from several threads at once, half of them with negated data."""
+    """Call from several threads at once, with the same operands and with negated data."""
     together = threading.Barrier(THREADS)
     data = call.operands[1]
+    given, negated = call.arguments(), call.arguments()
+    negated[data] = -negated[data]
 
-    def one(number: int) -> Any:
-        arguments = call.arguments()
-        negated = number % 2 == 1
-        if negated:
-            arguments[data] = -arguments[data]
+    def one(number: int) -> None:
+        odd = number % 2 == 1
         together.wait()
         for _ in range(2):
-            call.require_right(call.run(arguments), negated=negated)
+            call.require_right(call.run(negated if odd else given), negated=odd)
 
     with ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(one, number) for number in range(THREADS)]:

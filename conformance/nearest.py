@@ -5,21 +5,22 @@ the same wrong result, bit for bit, has most in common with it; one that fails a
 tasks with other results has something in common.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 
 from opspec.conformance.mutants import Mutant, all_mutants
-from opspec.conformance.report import FAILURES, CaseResult, Verdict
-from opspec.conformance.tasks import Task
+from opspec.conformance.report import EXECUTED, FAILURES, CaseResult, Verdict
+from opspec.conformance.tasks import VALUE_LANES, Task
 from opspec.registry import Backend
 
-FAILED_PROBES, PASSED_PROBES = 16, 12
+FAILED_PROBES, PASSED_PROBES = 16, 32
 SAME_RESULT, SAME_TASK = 1.0, 0.3
-# With less than this in common a resemblance would mislead.
-LEAST_IN_COMMON = 0.25
-# Suspects that stay after each round, in which all are asked one more task.
-STAYING = (80, 50, 30, 20, 12, 8)
+# With less than this in common, which takes some results that are the same, it would mislead.
+LEAST_IN_COMMON = 0.4
+# Suspects that stay, at least, after each round, in which all are asked one more task.
+STAYING = (60, 40, 30, 20, 12, 8)
 
 
 def with_resemblance(
@@ -34,9 +35,7 @@ def with_resemblance(
     tasks
         The tasks that were run, by their ids.
     """
-    failed = _spread((r for r in results if r.verdict in FAILURES), FAILED_PROBES)
-    passed = _spread((r for r in results if r.verdict == Verdict.PASS), PASSED_PROBES)
-    mutant = nearest(failed, passed, tasks)
+    mutant = nearest(results, [Suspect(mutant, tasks) for mutant in all_mutants()])
     if mutant is None:
         return tuple(results)
     return tuple(
@@ -87,19 +86,21 @@ class Suspect:
         return self.outcomes[case]
 
 
-def nearest(
-    failed: Sequence[CaseResult], passed: Sequence[CaseResult], tasks: Mapping[str, Task]
-) -> Mutant | None:
-    """Return the mutant that has most in common with these outcomes, or None if none has much."""
+def nearest(results: Sequence[CaseResult], suspects: Sequence[Suspect]) -> Mutant | None:
+    """Return the mutant that has most in common with a run, or None if none has much."""
+    failed = _spread((r for r in results if r.verdict in FAILURES), FAILED_PROBES)
+    passed = _spread((r for r in results if r.verdict == Verdict.PASS), PASSED_PROBES)
     if not failed:
         return None
-    suspects = [Suspect(mutant, tasks) for mutant in all_mutants()]
+    left = list(suspects)
     asked: list[CaseResult] = []
     for number, probe in enumerate(_alternating(failed, passed)):
         asked.append(probe)
-        suspects.sort(key=lambda suspect: suspect.common(asked), reverse=True)
-        suspects = suspects[: STAYING[min(number, len(STAYING) - 1)]]
-    best = suspects[0]
+        left.sort(key=lambda suspect: suspect.common(asked), reverse=True)
+        last = left[: STAYING[min(number, len(STAYING) - 1)]][-1]
+        left = [suspect for suspect in left if suspect.common(asked) >= last.common(asked)]
+    whole = [r for r in results if r.lane in VALUE_LANES and r.verdict in EXECUTED] + failed
+    best = max(left, key=lambda suspect: suspect.common(whole))
     return best.mutant if best.common(failed) >= LEAST_IN_COMMON else None
 
 
@@ -120,10 +121,12 @@ def _spread(results: Iterable[CaseResult], most: int) -> list[CaseResult]:
     kinds: dict[str, list[tuple[int, CaseResult]]] = {}
     for result in results:
         if result.lane not in ("accept", "reject", "property") and result.demand is not None:
-            kind = " ".join((result.lane, *result.features[-1:]))
+            kind = " ".join((result.lane, result.demand.dtype, *result.features))
             kinds.setdefault(kind, []).append((result.demand.multiply_adds, result))
     for kind in kinds.values():
         kind.sort(key=lambda pair: pair[0])
-    rounds = zip_longest(*(kinds[kind] for kind in sorted(kinds)))
+    # In an order that mixes lanes, dtypes and features, always the same.
+    mixed = sorted(kinds, key=lambda kind: hashlib.sha256(kind.encode()).digest())
+    rounds = zip_longest(*(kinds[kind] for kind in mixed))
     chosen = (pair[1] for together in rounds for pair in together if pair is not None)
     return list(islice(chosen, most))

@@ -108,15 +108,16 @@ def same_bits(one: Array, other: Array) -> bool:
 
 def digest(result: Array) -> str:
     """Return what identifies a result: two kernels with the same fault have the same."""
-    positive_zeros = np.ascontiguousarray(result) + np.zeros((), result.dtype)
+    with np.errstate(all="ignore"):
+        positive_zeros = np.ascontiguousarray(result) + np.zeros((), result.dtype)
     return hashlib.sha256(positive_zeros.tobytes()).hexdigest()[:16]
 
 
 def rhos(result: Array, reference: Array, magnitude: Array) -> Array:
     """Return each element's error in units of the bound; inf where nothing may differ but does."""
     unit = UNIT_ROUNDOFF[result.dtype.name]
-    error = np.abs(result.astype(np.float64) - reference)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
+        error = np.abs(result.astype(np.float64) - reference)
         rho = error / (unit * magnitude.astype(np.float64))
     return np.where(error == 0, 0.0, rho)
 

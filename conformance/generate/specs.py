@@ -17,7 +17,8 @@ class Spec:
     name, shows
         Its name and what it is there to show.
     lane
-        "exact": whole numbers, bits must match. "bounded": zero-mean data.
+        "exact": whole numbers, bits must match. "bounded": zero-mean data. "accept": as exact, but
+        about how the call is spelled, which no kernel sees.
     size
         Depth, height and width of the result.
     kernel, stride, dilation
@@ -32,13 +33,15 @@ class Spec:
         Arguments to write in another legal spelling.
     special
         Values put into the first elements of data and filter.
+    smallest, largest
+        Of the numbers of an exact case, signs apart; by default 1 and what its sums allow.
     exponents
         Powers of two by which data and filter are scaled when all else is done.
     """
 
     name: str
     shows: str
-    lane: Literal["exact", "bounded"] = "exact"
+    lane: Literal["exact", "bounded", "accept"] = "exact"
     size: tuple[int, int, int] = (9, 7, 11)
     kernel: tuple[int, int, int] = (3, 2, 4)
     stride: tuple[int, int, int] = (2, 1, 3)
@@ -52,4 +55,6 @@ class Spec:
     public: str = "Conv3DBackpropInputV2"
     spelled: dict[str, Any] = field(default_factory=dict)
     special: dict[str, float] = field(default_factory=dict)
+    smallest: int = 1
+    largest: int | None = None
     exponents: dict[str, int] = field(default_factory=dict)

@@ -93,8 +93,8 @@ def _operand(spec: Spec, rng: np.random.Generator, shape: tuple[int, ...], role:
         return normal
     terms = max(spec.contracted * prod(spec.kernel), 1)
     most = isqrt(LARGEST_EXACT // terms)
-    largest = min(most, {"bfloat16": 100, "float16": 30}.get(spec.dtype, most))
-    numbers = np.arange(count) % largest + 1
+    largest = spec.largest or min(most, {"bfloat16": 100, "float16": 30}.get(spec.dtype, most))
+    numbers = np.arange(count) % (largest - spec.smallest + 1) + spec.smallest
     signs = rng.choice([-1, 1], count)
     values: Array = (rng.permutation(numbers) * signs).astype(dtype)
     if role in spec.special:

@@ -1,6 +1,7 @@
 """Arithmetic of less precision than the dtype promises, or rounded wrongly at the end."""
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from opspec.conformance.mutants import significands
 from opspec.conformance.mutants.mutant import Mutant, family_of
 from opspec.conformance.mutants.recipe import Array, Kernel, Recipe, multiply, only
 from opspec.conformance.mutants.significands import BFLOAT16, BITS, TF32, shortened, through
-from opspec.dtypes import numpy_dtype
+from opspec.dtypes import FLOATING, numpy_dtype
 from opspec.geometry import ConvGeometry
 
 Change = Callable[[Array, ConvGeometry], Array]
@@ -18,7 +19,15 @@ Change = Callable[[Array, ConvGeometry], Array]
 def precision_mutants() -> Iterator[Mutant]:
     """Yield the family "precision"."""
     return family_of(
-        "precision", (*_short_operands(), *_narrow_sums(), *_parts(), *_scaled(), *_roundings())
+        "precision",
+        (
+            *_short_operands(),
+            *_narrow_sums(),
+            *_long_sums(),
+            *_parts(),
+            *_scaled(),
+            *_roundings(),
+        ),
     )
 
 
@@ -138,6 +147,26 @@ def _scaled() -> Iterator[tuple[str, str, Kernel]]:
             f"a {dtype} result that was rounded to {other} first",
             _of(dtype, Recipe(made=_through(other))),
         )
+
+
+def _long_sums() -> Iterator[tuple[str, str, Kernel]]:
+    """Sums so long that they are split, and the parts kept in fewer bits than sums need."""
+    narrower = {"float16": "float16", "bfloat16": "bfloat16", "float32": "bfloat16"}
+    for dtype in FLOATING:
+        narrow = numpy_dtype(narrower.get(dtype, "float32"))
+        yield (
+            f"{dtype}-long-sums-in-parts",
+            f"{dtype} sums of more than 10,000 terms added up in parts of {narrow.name}",
+            only(_sums_long(dtype), Recipe(add=_rounding(narrow))),
+        )
+
+
+def _sums_long(dtype: str) -> Callable[[ConvGeometry], bool]:
+    def where(geometry: ConvGeometry) -> bool:
+        terms = geometry.out_channels * prod(window.kernel for window in geometry.windows)
+        return geometry.dtype == dtype and terms > 10_000
+
+    return where
 
 
 def _roundings() -> Iterator[tuple[str, str, Kernel]]:

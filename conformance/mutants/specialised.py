@@ -6,6 +6,7 @@ here leaves out the filter's last tap in one variant and is right everywhere els
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from math import prod
 
 from opspec.conformance.mutants.mutant import Mutant, family_of
 from opspec.conformance.mutants.recipe import Recipe, every_tap, only
@@ -28,6 +29,8 @@ def specialised_mutants() -> Iterator[Mutant]:
         ("channels", _channels()),
         ("batch", _batches()),
         ("index", _kernels()),
+        ("dtype", _large()),
+        ("precision", _long()),
     ):
         yield from family_of(
             family,
@@ -45,6 +48,15 @@ def specialised_mutants() -> Iterator[Mutant]:
 def _dtypes() -> Iterator[tuple[str, str, Where]]:
     for dtype, layout in product(FLOATING, DATA_FORMATS):
         yield f"{dtype}-{layout.lower()}", f"{dtype} in {layout}", _both(_has(dtype), _lies(layout))
+    for dtype, layout, (padding, padded) in product(
+        FLOATING, DATA_FORMATS, (("same", _is_padded), ("valid", _not(_is_padded)))
+    ):
+        variant = _both(_both(_has(dtype), _lies(layout)), padded)
+        yield (
+            f"{dtype}-{layout.lower()}-{padding}-overlapping",
+            f"{dtype} in {layout} with {padding.upper()} and windows that overlap unevenly",
+            _both(variant, _overlaps_unevenly),
+        )
     for dtype in FLOATING:
         yield f"{dtype}-dilated", f"{dtype} and dilations", _both(_has(dtype), _is_dilated)
         yield f"{dtype}-valid", f"{dtype} and VALID", _both(_has(dtype), _not(_is_padded))
@@ -154,6 +166,31 @@ def _kernels() -> Iterator[tuple[str, str, Where]]:
     yield "one-position", "a single position", lambda g: all(w.output == 1 for w in g.windows)
 
 
+def _large() -> Iterator[tuple[str, str, Where]]:
+    """Large problems are computed in ways of their own, each specialised for dtype and layout."""
+    for dtype, layout in product(FLOATING, DATA_FORMATS):
+        variant = _both(_has(dtype), _lies(layout))
+        for name, words, where in (
+            ("many-products", "millions of products", _has_many_products),
+            ("many-products-few-channels", "millions of products, few channels", _is_thin),
+            ("large-filters", "filters of 50,000 numbers and more", _has_a_large_filter),
+        ):
+            yield (
+                f"{dtype}-{layout.lower()}-{name}",
+                f"{words} of {dtype} in {layout}",
+                _both(variant, where),
+            )
+
+
+def _long() -> Iterator[tuple[str, str, Where]]:
+    for dtype in FLOATING:
+        yield (
+            f"{dtype}-sums-of-10000",
+            f"sums of more than 10,000 terms of {dtype}",
+            _both(_has(dtype), _sums_many),
+        )
+
+
 def _both(one: Where, other: Where) -> Where:
     return lambda geometry: one(geometry) and other(geometry)
 
@@ -186,6 +223,10 @@ def _is_padded(geometry: ConvGeometry) -> bool:
     return any(window.before + window.after > 0 for window in geometry.windows)
 
 
+def _overlaps_unevenly(geometry: ConvGeometry) -> bool:
+    return any(1 < w.stride < w.kernel and w.dilation == 1 for w in geometry.windows)
+
+
 def _is_pointwise(geometry: ConvGeometry) -> bool:
     return all(window.kernel == 1 for window in geometry.windows)
 
@@ -200,3 +241,21 @@ def _makes_one(geometry: ConvGeometry) -> bool:
 
 def _sums_one(geometry: ConvGeometry) -> bool:
     return geometry.out_channels == 1
+
+
+def _has_many_products(geometry: ConvGeometry) -> bool:
+    return geometry.multiply_adds > 2_000_000 and geometry.in_channels > 20
+
+
+def _is_thin(geometry: ConvGeometry) -> bool:
+    positions = geometry.batch * prod(w.output for w in geometry.windows)
+    few_channels = 1 < geometry.in_channels < 8
+    return geometry.multiply_adds > 1_000_000 and few_channels and positions > 200
+
+
+def _has_a_large_filter(geometry: ConvGeometry) -> bool:
+    return prod(geometry.filter_shape) >= 50_000
+
+
+def _sums_many(geometry: ConvGeometry) -> bool:
+    return geometry.out_channels * prod(window.kernel for window in geometry.windows) > 10_000

@@ -89,6 +89,11 @@ def _dilations() -> tuple[Row, ...]:
             _with(stride=lambda w: w.stride if w.dilation == 1 else 1),
         ),
         (
+            "dilation-in-16-bits",
+            "dilations cut to 16 bits",
+            _with(dilation=lambda w: w.dilation & 0xFFFF or 1),
+        ),
+        (
             "dilation-at-most-2",
             "dilations above 2 taken for 2",
             _with(dilation=lambda w: min(w.dilation, 2)),

@@ -19,9 +19,8 @@ def show(console: Console, kills: Sequence[Kill], idle: Sequence[Task], *, whole
     """Print a line for each mutant, a table of families, and what survived or is idle."""
     for kill in kills:
         if kill.first is not None:
-            console.print(
-                f"{kill.mutant.name}: {kill.first.verdict} {kill.first.case}", markup=False
-            )
+            words = f"{kill.mutant.name}: {kill.first.verdict} {kill.first.case}"
+            console.print(words, markup=False, soft_wrap=True)
     console.print(_families(kills))
     dead = sum(kill.first is not None for kill in kills)
     for kill in kills:
