@@ -123,8 +123,8 @@ def _spread(results: Iterable[CaseResult], most: int) -> list[CaseResult]:
         if result.lane not in ("accept", "reject", "property") and result.demand is not None:
             kind = " ".join((result.lane, result.demand.dtype, *result.features))
             kinds.setdefault(kind, []).append((result.demand.multiply_adds, result))
-    for kind in kinds.values():
-        kind.sort(key=lambda pair: pair[0])
+    for alike in kinds.values():
+        alike.sort(key=lambda pair: pair[0])
     # In an order that mixes lanes, dtypes and features, always the same.
     mixed = sorted(kinds, key=lambda kind: hashlib.sha256(kind.encode()).digest())
     rounds = zip_longest(*(kinds[kind] for kind in mixed))

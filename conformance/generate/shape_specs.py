@@ -4,7 +4,6 @@ No two extents that could be mistaken for each other are equal, unless the case 
 """
 
 from itertools import product
-from typing import Any
 
 from opspec.conformance.generate.specs import DTYPES, LAYOUTS, PADDINGS, Spec
 

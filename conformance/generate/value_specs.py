@@ -3,7 +3,7 @@
 from itertools import product
 from typing import Any, Literal
 
-from opspec.conformance.generate.specs import DTYPES, LAYOUTS, PADDINGS, Spec
+from opspec.conformance.generate.specs import DTYPES, LAYOUTS, Spec
 
 
 def value_specs() -> list[Spec]:

@@ -225,4 +225,4 @@ def test_an_unavailable_backend_fails_with_its_reason() -> None:
 def test_progress_is_told_after_every_case() -> None:
     seen: list[tuple[int, int]] = []
     check("numpy", pattern="/accept/", progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(n, 66) for n in range(1, 67)]
+    assert seen == [(n, 72) for n in range(1, 73)]

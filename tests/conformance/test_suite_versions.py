@@ -11,7 +11,7 @@ from opspec.conformance.runner import check
 from opspec.conformance.suite_digest import recorded, suite_digest
 from opspec.registry import Backend, BackendContractError
 
-PATTERN = "conv3d_backprop_input_v2/exact/kernel-1"
+PATTERN = "conv3d_backprop_input_v2/exact/identity"
 
 
 @pytest.mark.parametrize("version", range(1, tasks.SUITE + 1))
@@ -35,12 +35,12 @@ def test_a_changed_case_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture
 def _case_of_the_next_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if version 2 had brought the case `kernel-1`, and everybody fails it."""
+    """As if version 2 had brought the case `identity`, and everybody fails it."""
     monkeypatch.setattr(tasks, "SUITE", 2)
     made: Callable[..., tasks.Task] = tasks._golden_task
 
     def later(lane: object, case: Case) -> tasks.Task:
-        newer = case.model_copy(update={"since": 2 if case.name == "kernel-1" else 1})
+        newer = case.model_copy(update={"since": 2 if case.name == "identity" else 1})
         return made(lane, newer)
 
     monkeypatch.setattr(tasks, "_golden_task", later)
