@@ -46,7 +46,7 @@ def kill(mutant: Mutant, tasks: Sequence[Task]) -> Kill:
     """Run a mutant on tasks in their order until one kills it."""
     if mutant.ends is None:
         backend = mutant.backend()
-        return Kill(mutant, _first_failure(tasks, lambda task: task.judge(backend)))
+        return Kill(mutant, _first_failure(tasks, lambda task: task.judge(backend, mutant.name)))
     place = f"{PLACE}:{mutant.attribute}"
     with IsolatedBackend(place, timeout=TIMEOUT) as isolated:
         return Kill(mutant, _first_failure(tasks, isolated.judge))

@@ -82,7 +82,7 @@ class Suspect:
         if self.backend is None:
             self.backend = self.mutant.backend()
         if case not in self.outcomes:
-            self.outcomes[case] = self.tasks[case].judge(self.backend)
+            self.outcomes[case] = self.tasks[case].judge(self.backend, self.mutant.name)
         return self.outcomes[case]
 
 

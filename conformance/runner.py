@@ -128,7 +128,7 @@ def subject_of(backend: Backend, name: str) -> Subject:
         backend.capabilities,
         backend.suite,
         reason,
-        lambda task: task.judge(backend),
+        lambda task: task.judge(backend, name),
         shown_here(backend),
     )
 

@@ -38,7 +38,7 @@ class Task:
     quick
         Whether a quick run includes it.
     judge
-        Judges a backend.
+        Judges a backend, under the name by which programs find it.
     demand
         What it needs of a backend, None if it has no say.
     arguments
@@ -54,7 +54,7 @@ class Task:
     operation: str
     since: int
     quick: bool
-    judge: Callable[[Backend], CaseResult]
+    judge: Callable[[Backend, str], CaseResult]
     demand: Callable[[], Demand | None]
     arguments: Callable[[], dict[str, Any]] | None = None
     form: str | None = None
@@ -91,7 +91,7 @@ def _golden_task(golden: Golden, case: Case) -> Task:
         operation=golden.file.operation,
         since=case.since,
         quick=True,
-        judge=lambda backend: judge(golden, case, backend),
+        judge=lambda backend, name: judge(golden, case, backend),
         demand=lambda: demand_of(golden, case) if computed else None,
         arguments=(lambda: golden.arguments(case)) if valued else None,
         bounded=case.expected.magnitude is not None,
@@ -115,7 +115,7 @@ def _form_task(golden: Golden, case: Case, form: Form, quick: bool) -> Task:
         operation=golden.file.operation,
         since=max(case.since, form.since),
         quick=quick,
-        judge=lambda backend: judge_form(golden, case, form, backend),
+        judge=lambda backend, name: judge_form(golden, case, form, backend),
         demand=lambda: demand_of(golden, case),
         arguments=lambda: golden.arguments(case),
         form=form.name,
@@ -130,7 +130,7 @@ def _property_task(law: Property, examples: int) -> Task:
         operation=law.operation,
         since=law.since,
         quick=True,
-        judge=lambda backend: judge_property(law, backend, examples),
+        judge=lambda backend, name: judge_property(law, backend, examples, name=name),
         demand=lambda: None,
     )
 

@@ -29,7 +29,7 @@ def main() -> None:
     while True:
         fork = os.fork()
         if fork == 0:
-            _answer(connection, backend, quick)
+            _answer(connection, backend, name, quick)
             return
         code = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
         try:
@@ -39,13 +39,15 @@ def main() -> None:
             return
 
 
-def _answer(connection: "Connection[object, object]", backend: Backend, quick: bool) -> None:
+def _answer(
+    connection: "Connection[object, object]", backend: Backend, name: str, quick: bool
+) -> None:
     # Asked in the fork: finding a device may start what does not survive a fork.
     connection.send(("fork", (os.getpid(), backend.unavailable_reason())))
     with suppress(EOFError):
         while True:
             task = tasks_by_identity(quick=quick)[str(connection.recv())]
-            connection.send(("result", task.judge(backend)))
+            connection.send(("result", task.judge(backend, name)))
 
 
 if __name__ == "__main__":

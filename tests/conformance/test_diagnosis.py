@@ -61,7 +61,7 @@ def suspects() -> tuple[Suspect, ...]:
 @cache
 def results_of(mutant: Mutant) -> tuple[CaseResult, ...]:
     backend = mutant.backend()
-    return tuple(task.judge(backend) for task in tasks().values())
+    return tuple(task.judge(backend, mutant.name) for task in tasks().values())
 
 
 def mutants(step: int) -> list[Mutant]:

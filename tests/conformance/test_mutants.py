@@ -94,7 +94,7 @@ def small_forms() -> list[Task]:
 
 
 def first_failure(backend: Backend, tried: list[Task]) -> str | None:
-    results = (task.judge(backend) for task in tried)
+    results = (task.judge(backend, backend.name) for task in tried)
     return next((result.case for result in results if result.verdict in FAILURES), None)
 
 
