@@ -31,7 +31,10 @@ def test_every_rule_has_its_case_and_every_case_its_rule(operation: str, lane: s
     ids = {rule.id for rule in ops.get(operation).rules}
     assert len(ids) == len(ops.get(operation).rules)
     cases = golden(FOLDERS[operation], lane).file.cases
-    assert {case.rule for case in cases} == ids - NOT_DATA
+    assert {case.rule for case in cases if case.rule is not None} == ids - NOT_DATA
+    spelled = [case.name for case in cases if case.rule is None]
+    assert all(name.startswith("spelled-") for name in spelled)
+    assert bool(spelled) == ((operation, lane) == ("conv3d_transpose", "accept"))
 
 
 def test_at_least_two_sources_vouch_for_every_value() -> None:
@@ -67,7 +70,7 @@ def test_every_file_has_its_pedigree() -> None:
 
 def test_the_checked_in_data_is_small() -> None:
     files = [file for file in Path(str(golden_folder())).rglob("*") if file.is_file()]
-    assert sum(file.stat().st_size for file in files) < 8 * 10**6
+    assert sum(file.stat().st_size for file in files) < 10 * 10**6
 
 
 def test_extents_that_could_be_mistaken_for_each_other_differ() -> None:
@@ -86,7 +89,7 @@ def test_extents_that_could_be_mistaken_for_each_other_differ() -> None:
 def test_making_the_cases_anew_gives_the_same() -> None:
     real = Path(str(golden_folder())) / "conv3d_transpose" / "real.safetensors"
     made = list(build_all(None, real))
-    assert len(made) == len(GOLDEN) == 9
+    assert len(made) == len(GOLDEN) == 8
     for built in made:
         assert differences(built, golden(FOLDERS[built.operation], built.lane)) == []
 

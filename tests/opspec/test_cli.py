@@ -185,7 +185,9 @@ def test_check_takes_a_module_from_the_folder_where_one_is(
     if code:
         assert "again: opspec check mine:backend -k conv3d_backprop_input_v2/exact/" in done.stdout
         assert "expected exactly" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    # Programs are to be copied; they alone may be wider.
+    told = [line for line in done.stdout.splitlines() if not line.startswith("    ")]
+    assert max(map(len, told)) <= 80
 
 
 def test_a_second_backend_that_fails_makes_the_whole_check_fail(
@@ -235,4 +237,4 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
 
 def test_golden_verify_counts_what_it_made_anew(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "golden", "verify")
-    assert text.endswith("golden: 240 cases made anew without TensorFlow, 0 differences\n")
+    assert text.endswith("golden: 231 cases made anew without TensorFlow, 0 differences\n")
