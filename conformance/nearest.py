@@ -100,8 +100,9 @@ def nearest(results: Sequence[CaseResult], suspects: Sequence[Suspect]) -> Mutan
         last = left[: STAYING[min(number, len(STAYING) - 1)]][-1]
         left = [suspect for suspect in left if suspect.common(asked) >= last.common(asked)]
     whole = [r for r in results if r.lane in VALUE_LANES and r.verdict in EXECUTED] + failed
-    best = max(left, key=lambda suspect: suspect.common(whole))
-    return best.mutant if best.common(failed) >= LEAST_IN_COMMON else None
+    like = [suspect for suspect in left if suspect.common(failed) >= LEAST_IN_COMMON]
+    best = max(like, key=lambda suspect: suspect.common(whole), default=None)
+    return None if best is None else best.mutant
 
 
 def _alternating(

@@ -13,7 +13,7 @@ from opspec.conformance.diagnosis import diagnosed, shown_apart, shown_here
 from opspec.conformance.isolation import IsolatedBackend
 from opspec.conformance.report import EXECUTED, CaseResult, Report
 from opspec.conformance.script import Shows
-from opspec.conformance.tasks import Selection, Task, selected
+from opspec.conformance.tasks import SUITE, Selection, Task, selected
 from opspec.registry import Backend, Capabilities, discovery
 
 Progress = Callable[[int, int], object]
@@ -95,8 +95,14 @@ def check(
 
     def run(subject: Subject) -> Report:
         version = subject.suite if suite is None else suite
-        selection = selected(pattern=pattern, quick=quick, suite=version)
         partial = pattern is not None
+        try:
+            selection = selected(pattern=pattern, quick=quick, suite=version)
+        except ValueError as error:
+            if suite is not None:
+                raise
+            # What the caller did not ask for is the backend's fault, not the caller's.
+            return Report(subject.name, (), SUITE, unavailable=f"cannot be checked here: {error}")
         return _run(subject, selection, partial=partial, strict=strict, progress=progress)
 
     if not isolate:

@@ -18,6 +18,7 @@ from opspec.conformance.generate.oracles import LEAST, DisagreementError
 from opspec.conformance.generate.real_lane import real_layers
 from opspec.conformance.generate.rule_lanes import accepted, rejected
 from opspec.conformance.generate.shape_specs import shape_specs
+from opspec.conformance.generate.special_specs import special_specs
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 from opspec.conformance.generate.value_lanes import add_value_case
 from opspec.conformance.generate.value_specs import value_specs
@@ -41,7 +42,7 @@ def build_all(tensorflow: TensorFlowChild | None, real: Path) -> Iterator[Built]
             Built(operation, "bounded"),
             accepted(operation, tensorflow),
         ):
-            for spec in (*shape_specs(), *value_specs()):
+            for spec in (*shape_specs(), *value_specs(), *special_specs()):
                 if (spec.public, spec.lane) == (operation, built.lane):
                     add_value_case(built, spec, tensorflow)
             if built.cases:

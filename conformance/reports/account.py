@@ -48,7 +48,9 @@ def details(result: CaseResult) -> Iterator[str]:
 
 def command(report: Report, result: CaseResult) -> tuple[str, str]:
     """Return the shell command that runs a case again, in two halves that may be two lines."""
-    return f"opspec check {shlex.quote(report.backend)}", f"-k {shlex.quote(result.case)}"
+    ended = result.verdict in (Verdict.CRASHED, Verdict.TIMED_OUT)
+    apart = " --isolate" if ended else ""
+    return f"opspec check {shlex.quote(report.backend)}{apart}", f"-k {shlex.quote(result.case)}"
 
 
 def suite_in_words(report: Report) -> str:

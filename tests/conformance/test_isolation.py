@@ -1,11 +1,13 @@
 """A backend that kills or blocks its process gets a verdict, and so do all other cases."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from opspec.conformance.mutants import find
 from opspec.conformance.report import Report, Verdict
 from opspec.conformance.runner import check
 from opspec.registry import BackendUnavailable
@@ -42,6 +44,11 @@ def test_a_segmentation_fault_is_a_verdict_and_the_other_cases_go_on() -> None:
     dilated = [r for r in report.results if r.demand and r.demand.dilated]
     assert {r.verdict for r in dilated} == {Verdict.CRASHED}
     assert report.counts[Verdict.PASS] > 200
+    looks = find("segmentation-fault").looks_like
+    assert looks in {result.looks_like for result in report.failures}
+    (script,) = {r.script for r in report.failures if r.lane == "exact" and r.script}
+    done = subprocess.run([sys.executable, "-c", script], cwd=PLANTED, check=False)
+    assert done.returncode == -signal.SIGSEGV
 
 
 def test_a_floating_point_trap_is_a_verdict() -> None:

@@ -74,3 +74,9 @@ def test_a_version_that_is_not_there_is_an_error(suite: int) -> None:
 def test_a_backend_pins_a_whole_number(suite: object) -> None:
     with pytest.raises(BackendContractError, match="pins a version"):
         Backend("pinned", "numpy.ndarray", numpy_backend.capabilities, suite=suite)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_backend_that_pins_what_is_not_there_yet_is_told_so() -> None:
+    backend = Backend("ahead", "numpy.ndarray", numpy_backend.capabilities, suite=tasks.SUITE + 1)
+    (objection,) = check(backend, pattern=PATTERN).objections
+    assert f"no version {tasks.SUITE + 1} of the suite" in objection
