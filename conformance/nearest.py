@@ -66,8 +66,9 @@ class Suspect:
     def agreement(self, result: CaseResult) -> float:
         """Return how much its outcome has in common with a backend's."""
         if self.mutant.ends is not None:
+            # It is not run here, so that only failures speak for or against it.
             passed = result.verdict == Verdict.PASS
-            return SAME_TASK if passed else float(self.mutant.ends in result.reason)
+            return SAME_RESULT if passed else float(self.mutant.ends in result.reason)
         own = self._outcome(result.case)
         if (own.verdict in FAILURES) != (result.verdict in FAILURES):
             return 0.0

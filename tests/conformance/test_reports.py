@@ -100,7 +100,8 @@ def test_the_terminal_shows_every_verdict_within_80_columns() -> None:
     assert "\x1b" not in text
     for result in MIXED.failures:
         assert f"{result.verdict}: {result.case}" in unfolded(text)
-        assert f"again: opspec check mixed -k {result.case}" in text
+        apart = " --isolate" if result.verdict in (Verdict.CRASHED, Verdict.TIMED_OUT) else ""
+        assert f"again: opspec check mixed{apart} -k {result.case}" in unfolded(text)
         assert result.reason in text
     assert "warning: conv3d_backprop_input_v2/exact/case-7: reason number 7" in unfolded(text)
     assert "suite 1, pinned; 12 newer cases left out. 5 of 8 cases executed, 2.5 s" in text
