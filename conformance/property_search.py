@@ -132,7 +132,12 @@ def searched(
         report_multiple_bugs=False,
         verbosity=Verbosity.quiet,
         phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=(
+            HealthCheck.data_too_large,
+            HealthCheck.filter_too_much,
+            HealthCheck.large_base_example,
+            HealthCheck.too_slow,
+        ),
     )
 
     @seed(zlib.crc32(property.name.encode()))

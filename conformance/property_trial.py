@@ -110,8 +110,9 @@ class Trial:
             result = function(**arguments, backend=self.backend)
         require_same_form(result, problem.dtype, problem.input_sizes)
         # A kernel may hand out the same memory again.
-        made.result = result.copy()
-        return made.result
+        kept_result: Array = result.copy()
+        made.result = kept_result
+        return kept_result
 
 
 def require_equal_numbers(result: Array, expected: Array, data_format: str, words: str) -> None:

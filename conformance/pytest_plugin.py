@@ -177,7 +177,7 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> "Iterator[BackendRun]":
         """Yield the backends."""
-        names = self.config.getoption("opspec_backend")
+        names: list[str] = self.config.getoption("opspec_backend") or []
         if not names:
             self.config.stash[REFUSALS].append(
                 "opspec's suite needs to know which backend: --opspec-backend NAME, an installed "
@@ -213,7 +213,7 @@ def _planned(name: str, config: pytest.Config) -> Run:
         # As for `opspec check`, a module is looked for in the folder where one is.
         sys.path.insert(0, str(config.invocation_params.dir))
     backend = discovery.find(name)
-    selection = selected(quick=config.getoption("opspec_quick"), suite=backend.suite)
+    selection = selected(quick=bool(config.getoption("opspec_quick")), suite=backend.suite)
     return Run(runner.subject_of(backend, name), selection)
 
 

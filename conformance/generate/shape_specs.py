@@ -15,6 +15,7 @@ def shape_specs() -> list[Spec]:
         *_dilated(),
         *_legal_sizes(),
         *_kernels_and_strides(),
+        *_popular(),
     ]
 
 
@@ -166,5 +167,59 @@ def _kernels_and_strides() -> list[Spec]:
             contracted=1,
             made=1,
             dtype="float16",
+        ),
+    ]
+
+
+def _popular() -> list[Spec]:
+    """Shapes that networks are full of, for which kernels have ways of their own."""
+    one, two = (1, 1, 1), (2, 2, 2)
+    return [
+        Spec(
+            name="upsampling-by-2",
+            shows="kernel 2 and stride 2: blocks that touch",
+            size=(4, 2, 6),
+            kernel=two,
+            stride=two,
+            contracted=5,
+            made=3,
+            public="conv3d_transpose",
+        ),
+        Spec(
+            name="kernel-3-stride-2-of-a-cube",
+            shows="a cube of equal sizes, kernel 3 and stride 2",
+            size=(4, 4, 4),
+            kernel=(3, 3, 3),
+            stride=two,
+            contracted=9,
+            made=7,
+        ),
+        Spec(
+            name="kernel-5",
+            shows="kernel 5 in all dimensions",
+            size=(3, 4, 6),
+            kernel=(5, 5, 5),
+            stride=one,
+            batch=1,
+            contracted=2,
+            made=3,
+        ),
+        Spec(
+            name="kernel-1-stride-2",
+            shows="values two apart, zeros between",
+            size=(3, 5, 4),
+            kernel=one,
+            stride=two,
+            contracted=3,
+            made=5,
+        ),
+        Spec(
+            name="channels-one-above-full-blocks",
+            shows="129 and 17 channels: one more than blocks of 128, 16 or 8 take",
+            size=(1, 3, 2),
+            kernel=(1, 2, 1),
+            stride=(1, 2, 1),
+            contracted=17,
+            made=129,
         ),
     ]

@@ -125,18 +125,6 @@ def _remembered() -> list[Spec]:
             made=1,
             **common,
         ),
-        *(
-            Spec(
-                name=f"same-shapes-stride-{stride}",
-                shows="shapes that are the same with other strides",
-                size=(5, 4, 3),
-                kernel=(2, 3, 1),
-                stride=(stride, 1, 1),
-                contracted=2,
-                made=3,
-            )
-            for stride in (3, 4)
-        ),
     ]
 
 

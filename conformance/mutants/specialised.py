@@ -27,6 +27,7 @@ def specialised_mutants() -> Iterator[Mutant]:
         ("stride", _strides()),
         ("padding", _paddings()),
         ("channels", _channels()),
+        ("channels", _channels_one_above()),
         ("batch", _batches()),
         ("index", _kernels()),
         ("dtype", _large()),
@@ -149,6 +150,20 @@ def _channels() -> Iterator[tuple[str, str, Where]]:
     )
 
 
+def _channels_one_above() -> Iterator[tuple[str, str, Where]]:
+    for block in (8, 16, 128):
+        yield (
+            f"made-channels-one-above-{block}s",
+            f"one made channel more than blocks of {block} take",
+            lambda geometry, block=block: geometry.in_channels % block == 1 < geometry.in_channels,
+        )
+    yield (
+        "contracted-channels-one-above-16s",
+        "one channel of data more than blocks of 16 take",
+        lambda geometry: geometry.out_channels % 16 == 1 < geometry.out_channels,
+    )
+
+
 def _batches() -> Iterator[tuple[str, str, Where]]:
     yield "batch-1", "a batch of 1", _batch_is_1
     yield "batches-from-4", "batches of 4 and more", lambda geometry: geometry.batch >= 4
@@ -162,6 +177,16 @@ def _kernels() -> Iterator[tuple[str, str, Where]]:
         "kernels-above-the-size",
         "kernels above the size",
         lambda geometry: any(w.kernel > w.input for w in geometry.windows),
+    )
+    yield "upsampling-by-2", "kernel 2 and stride 2", lambda g: _every(g, kernel=2, stride=2)
+    yield "kernel-3-stride-2", "kernel 3 and stride 2", lambda g: _every(g, kernel=3, stride=2)
+    yield "kernel-1-stride-2", "kernel 1 and stride 2", lambda g: _every(g, kernel=1, stride=2)
+    yield "kernel-5", "5x5x5 kernels", lambda g: all(w.kernel == 5 for w in g.windows)
+    yield "deep-kernels", "kernels of depth 5 and more", lambda g: g.windows[0].kernel >= 5
+    yield (
+        "cubes",
+        "volumes of equal sizes",
+        lambda g: len({w.input for w in g.windows}) == 1 < (g.windows[0].input),
     )
     yield "one-position", "a single position", lambda g: all(w.output == 1 for w in g.windows)
 
@@ -209,6 +234,10 @@ def _lies(layout: str) -> Where:
 
 def _dilated_along(axis: int) -> Where:
     return lambda geometry: geometry.windows[axis].dilation > 1
+
+
+def _every(geometry: ConvGeometry, *, kernel: int, stride: int) -> bool:
+    return all((w.kernel, w.stride) == (kernel, stride) for w in geometry.windows)
 
 
 def _is_dilated(geometry: ConvGeometry) -> bool:

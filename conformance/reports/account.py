@@ -63,7 +63,7 @@ def suite_in_words(report: Report) -> str:
 
 def objections_to_the_run(report: Report) -> tuple[str, ...]:
     """Return the objections that belong to no case: what there would be if every case were fine."""
-    fine = dict.fromkeys(EXECUTED, Verdict.PASS)
+    fine: dict[Verdict, Verdict] = dict.fromkeys(EXECUTED, Verdict.PASS)
     fine[Verdict.UNDECLARED_UNSUPPORTED] = Verdict.UNSUPPORTED
     results = tuple(replace(r, verdict=fine.get(r.verdict, r.verdict)) for r in report.results)
     return replace(report, results=results, strict=False).objections
