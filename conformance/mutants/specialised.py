@@ -155,7 +155,7 @@ def _channels_one_above() -> Iterator[tuple[str, str, Where]]:
         yield (
             f"made-channels-one-above-{block}s",
             f"one made channel more than blocks of {block} take",
-            lambda geometry, block=block: geometry.in_channels % block == 1 < geometry.in_channels,
+            _makes_one_above(block),
         )
     yield (
         "contracted-channels-one-above-16s",
@@ -234,6 +234,10 @@ def _lies(layout: str) -> Where:
 
 def _dilated_along(axis: int) -> Where:
     return lambda geometry: geometry.windows[axis].dilation > 1
+
+
+def _makes_one_above(block: int) -> Where:
+    return lambda geometry: geometry.in_channels % block == 1 < geometry.in_channels
 
 
 def _every(geometry: ConvGeometry, *, kernel: int, stride: int) -> bool:
