@@ -119,9 +119,11 @@ def _threads(problem: ScriptProblem, call: str) -> Shaped:
     pool = f"concurrent.futures.ThreadPoolExecutor({THREADS})"
     return Shaped(
         (
-            f"gate = threading.Barrier({THREADS})",
+            f"gate, pool = threading.Barrier({THREADS}), {pool}",
             f"call = lambda data: (gate.wait(), {call})[1]",
-            f"got = list({pool}.map(call, [data, -data] * {THREADS * ROUNDS // 2}))",
+            # Not pool.map: it cancels those that the others at the gate would wait for.
+            f"runs = [pool.submit(call, a) for a in [data, -data] * {THREADS * ROUNDS // 2}]",
+            "got = [run.result() for run in runs]",
             "got = np.stack([-made if n % 2 else made for n, made in enumerate(got)])",
         ),
         batched=True,
