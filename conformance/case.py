@@ -20,6 +20,11 @@ Lane = Literal["exact", "bounded", "real", "accept", "reject"]
 LANES: tuple[Lane, ...] = ("exact", "bounded", "real", "accept", "reject")
 FORMAT = 1
 
+FOLDERS = {
+    "Conv3DBackpropInputV2": "conv3d_backprop_input_v2",
+    "conv3d_transpose": "conv3d_transpose",
+}
+
 _DTYPES = {
     "BF16": np.dtype(ml_dtypes.bfloat16),
     "F16": np.dtype(np.float16),

@@ -15,6 +15,7 @@ from multiprocessing import Pipe
 from types import TracebackType
 from typing import Any, Self
 
+from opspec.conformance.generate.tensorflow_child import name_of_end
 from opspec.conformance.report import CaseResult, Verdict
 from opspec.conformance.tasks import Task
 from opspec.registry import Capabilities
@@ -99,7 +100,7 @@ class IsolatedBackend:
             if word == "result":
                 result: CaseResult = value
                 return result
-            verdict, reason = Verdict.CRASHED, f"the kernel ended the process: {_end(value)}"
+            verdict, reason = Verdict.CRASHED, f"the kernel ended the process: {name_of_end(value)}"
         self._await_fork()
         return CaseResult(
             case=task.identity,
@@ -122,12 +123,14 @@ class IsolatedBackend:
         except TimeoutError:
             self.unavailable = f"loading it took more than {START_TIMEOUT:g} s"
         except EOFError:
-            self.unavailable = f"loading it ended the process: {_end(self._process.wait())}"
+            self.unavailable = f"loading it ended the process: {name_of_end(self._process.wait())}"
 
     def _await_fork(self) -> None:
         word, value = self._receive(START_TIMEOUT)
         if word == "ended":
-            self.unavailable = f"asking whether it can run here ended the process: {_end(value)}"
+            self.unavailable = (
+                f"asking whether it can run here ended the process: {name_of_end(value)}"
+            )
         else:
             self._fork, self.unavailable = value
 
@@ -145,13 +148,3 @@ class IsolatedBackend:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-
-
-def _end(code: int) -> str:
-    """Say how a process ended, from its exit code or, negative, its signal."""
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"

@@ -37,14 +37,15 @@ class Kill:
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks, those first that need the least."""
-    lanes = {lane: number for number, lane in enumerate((*VALUE_LANES, "form", "property"))}
-    asked = [task for task in tasks if task.lane in lanes]
-    return sorted(asked, key=lambda task: (lanes[task.lane] > 2, task.products, task.identity))
+    # A property searches among many problems: it is asked when all else has not killed.
+    turns = {**dict.fromkeys(VALUE_LANES, 0), "form": 1, "property": 2}
+    asked = [task for task in tasks if task.lane in turns]
+    return sorted(asked, key=lambda task: (turns[task.lane], task.products, task.identity))
 
 
 def kill(mutant: Mutant, tasks: Sequence[Task]) -> Kill:
     """Run a mutant on tasks in their order until one kills it."""
-    if mutant.ends is None:
+    if not mutant.isolated:
         backend = mutant.backend()
         return Kill(mutant, _first_failure(tasks, lambda task: task.judge(backend, mutant.name)))
     place = f"{PLACE}:{mutant.attribute}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from opspec import ops
 from opspec.conformance import property_calls as calls
 from opspec.conformance import property_laws as laws
+from opspec.conformance.case import FOLDERS
 from opspec.conformance.problems import Values
 from opspec.conformance.property_search import Refutation, searched
 from opspec.conformance.property_trial import Trial
@@ -22,7 +23,6 @@ from opspec.geometry import DATA_FORMATS
 from opspec.registry import Backend, Capabilities, Demand, UnsupportedByBackend
 
 RAW, TRANSPOSE = "Conv3DBackpropInputV2", "conv3d_transpose"
-FOLDERS = {RAW: "conv3d_backprop_input_v2", TRANSPOSE: "conv3d_transpose"}
 
 
 @dataclass(frozen=True, slots=True)

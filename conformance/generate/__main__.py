@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
+from opspec.conformance.case import FOLDERS, golden_folder
 from opspec.conformance.case import golden as golden_lane
-from opspec.conformance.case import golden_folder
-from opspec.conformance.generate.built import FOLDERS
 from opspec.conformance.generate.golden import build_all, write
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 from opspec.conformance.suite_digest import FILE, recorded, suite_digest

@@ -16,10 +16,6 @@ LARGEST_EXACT = 2**24
 
 Array = np.ndarray[Any, Any]
 
-FOLDERS = {
-    "Conv3DBackpropInputV2": "conv3d_backprop_input_v2",
-    "conv3d_transpose": "conv3d_transpose",
-}
 OPERANDS = {
     "Conv3DBackpropInputV2": ("input_sizes", "filter", "out_backprop"),
     "conv3d_transpose": ("output_shape", "filters", "input"),

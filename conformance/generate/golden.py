@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from opspec.conformance.case import FORMAT, Case, CaseFile, Golden, Pedigree
-from opspec.conformance.generate.built import FOLDERS, SEED, Array, Built
+from opspec.conformance.case import FOLDERS, FORMAT, Case, CaseFile, Golden, Pedigree
+from opspec.conformance.generate.built import SEED, Array, Built
 from opspec.conformance.generate.oracles import LEAST, DisagreementError
 from opspec.conformance.generate.real_lane import real_layers
 from opspec.conformance.generate.rule_lanes import accepted, rejected

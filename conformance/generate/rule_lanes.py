@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from opspec.conformance import case as golden_case
+from opspec.conformance.case import FOLDERS
 from opspec.conformance.generate import rule_cases
-from opspec.conformance.generate.built import FOLDERS, OPERANDS, Array, Built, exact_result
+from opspec.conformance.generate.built import OPERANDS, Array, Built, exact_result
 from opspec.conformance.generate.oracles import consult
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 from opspec.dtypes import numpy_dtype

@@ -109,7 +109,7 @@ class TensorFlowChild:
             _send(_pipe(process.stdin), (op, portable, xla))
             return Outcome(*self._receive(process, self._timeout))
         except (EOFError, BrokenPipeError):
-            return Outcome("crash", None, _name_of_end(process.wait()))
+            return Outcome("crash", None, name_of_end(process.wait()))
         except TimeoutError:
             self._stop()
             return Outcome("timeout", None, f"no answer in {self._timeout:g} s")
@@ -200,7 +200,8 @@ def _read(pipe: BinaryIO, count: int, deadline: float) -> bytes:
     return b"".join(parts)
 
 
-def _name_of_end(code: int) -> str:
+def name_of_end(code: int) -> str:
+    """Say how a process ended, from its exit code or, negative, its signal."""
     if code >= 0:
         return f"exit code {code}"
     try:

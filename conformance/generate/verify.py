@@ -3,8 +3,7 @@
 from contextlib import nullcontext
 from pathlib import Path
 
-from opspec.conformance.case import golden, golden_folder
-from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.case import FOLDERS, golden, golden_folder
 from opspec.conformance.generate.golden import build_all, differences
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 

@@ -6,8 +6,7 @@ import pytest
 
 from opspec import calling, ops
 from opspec.backends.numpy import backend
-from opspec.conformance.case import golden
-from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.case import FOLDERS, golden
 from opspec.conformance.judging import judge
 from opspec.conformance.report import Verdict
 

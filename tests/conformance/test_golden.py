@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from opspec import ops
-from opspec.conformance.case import Golden, all_golden, golden, golden_folder
-from opspec.conformance.generate.built import FOLDERS
+from opspec.conformance.case import FOLDERS, Golden, all_golden, golden, golden_folder
 from opspec.conformance.generate.golden import build_all, differences
 
 GOLDEN = list(all_golden())
