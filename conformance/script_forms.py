@@ -123,8 +123,7 @@ def _threads(problem: ScriptProblem, call: str) -> Shaped:
             f"call = lambda data: (gate.wait(), {call})[1]",
             # Not pool.map: it cancels those that the others at the gate would wait for.
             f"runs = [pool.submit(call, a) for a in [data, -data] * {THREADS * ROUNDS // 2}]",
-            "got = [run.result() for run in runs]",
-            "got = np.stack([-made if n % 2 else made for n, made in enumerate(got)])",
+            "got = np.stack([-r.result() if n % 2 else r.result() for n, r in enumerate(runs)])",
         ),
         batched=True,
         modules=("concurrent.futures", "threading"),
