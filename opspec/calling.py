@@ -5,14 +5,14 @@ validated problem in a cache; only what is new runs the rules.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from opspec.definition import OpDefinition
-from opspec.errors import OpError
+from opspec.errors import BackendError, OpError
 from opspec.geometry import ConvGeometry
 from opspec.operands import Read, read_all
 from opspec.out import Offer, filled, refuse_unusable
@@ -131,7 +131,15 @@ def explain_call(
     """Say which backend would run a call, and why each other one would not. See `prepare`."""
     reads = read_all(operands, backend)
     plan = _plan_of(definition, attributes, reads, sizes, name)
-    return explain(plan.choices.demand, backend)
+    explanation = explain(plan.choices.demand, backend)
+    if explanation.chosen is None:
+        return explanation
+    chosen = plan.choices.select(backend)
+    try:
+        detail = chosen.details_of(plan.choices.demand.operation, plan.geometry)
+    except BackendError as error:
+        detail = f"but fails: {error}"
+    return replace(explanation, detail=detail)
 
 
 class _InexactError(Exception):

@@ -130,6 +130,11 @@ class Backend:
         Called after warming: where what was compiled lies for the next process, or None.
     suite
         The version of the conformance suite that it is checked with; None for the newest.
+    emulated
+        Where a backend lies, as ``module:attribute``, that runs the same kernels without the
+        device: what ``opspec check --emulated`` takes in this one's place.
+    caveat
+        What a check of this backend cannot show, in words. Reports print it.
 
     Raises
     ------
@@ -151,6 +156,8 @@ class Backend:
         warm: Callable[[str, str], Iterator[str]] | None = None,
         cached_in: Callable[[], object] = _nowhere,
         suite: int | None = None,
+        emulated: str | None = None,
+        caveat: str | None = None,
     ) -> None:
         _refuse_unusable_name(name)
         _refuse_wrong_parts(name, capabilities, kernel_modules, cost, warm)
@@ -167,11 +174,14 @@ class Backend:
         self.warm = warm
         self.cached_in = cached_in
         self.suite = suite
+        self.emulated = emulated
+        self.caveat = caveat
         self.from_numpy = from_numpy or _unchanged
         self.to_numpy = to_numpy or _unchanged
         self._kernel_modules = kernel_modules
         self._ask_unavailable = unavailable
         self._unavailable: tuple[str | None] | None = None
+        self._details: Callable[[Any], str] | None = None
         self._started: set[tuple[str, str]] = set()
         self._table = KernelTable(name)
         self._lock = threading.RLock()
@@ -198,6 +208,19 @@ class Backend:
             return kernel
 
         return hand_in
+
+    def details(self, function: Callable[[Any], str]) -> Callable[[Any], str]:
+        """Hand in the decorated function, which says in words how a problem would be computed.
+
+        It gets what a kernel gets first; `opspec.explain` shows what it says.
+        """
+        self._details = function
+        return function
+
+    def details_of(self, operation: str, problem: Any) -> str | None:
+        """Say how a problem would be computed, or None where the backend's author says nothing."""
+        self.kernel(operation)
+        return None if self._details is None else self._details(problem)
 
     def unavailable_reason(self) -> str | None:
         """Say why it cannot run here, or None. Asked for once, then remembered."""

@@ -71,12 +71,15 @@ class Explanation:
         The backend that runs, or None.
     candidates
         All that were looked at, in their order of preference.
+    detail
+        What the chosen one says about how it computes the call; None if it says nothing.
     """
 
     demand: Demand
     asked: str
     chosen: str | None
     candidates: tuple[Candidate, ...]
+    detail: str | None = None
 
     def __str__(self) -> str:
         need = self.demand
@@ -86,7 +89,7 @@ class Explanation:
         lines = [f"{need.operation} ({', '.join(traits)}); {self.asked}"]
         for candidate in self.candidates:
             if candidate.name == self.chosen:
-                verdict = "runs"
+                verdict = f"runs, {self.detail}" if self.detail else "runs"
             else:
                 verdict = f"not used: {candidate.refusal or candidate.passed_over}"
             lines.append(f"  {candidate.name}: {verdict}")

@@ -1,16 +1,59 @@
-"""The CuPy backend's place: its entry point and its reason for not running yet."""
+"""The CuPy backend: `cupy.ndarray` in, `cupy.ndarray` out, on the arrays' NVIDIA GPU.
 
-from opspec.registry import Backend, Capabilities
-from opspec.registry.backend import NUMPY_ARRAY
+The rooms of a call, from the top: `conv3d_backprop_input_v2` chooses a tier (`choice`), takes or
+makes its plan (`plan`, `columns`), and hands launches to the device (`device`). `cuda/` has the
+kernels, `kernels` lists them, and `emulator/` runs all of this where there is no GPU.
+"""
+
+from typing import Any
+
+from opspec.backends.cupy.available import unavailable
+from opspec.cache_folder import folder
+from opspec.dtypes import FLOATING
+from opspec.geometry import DATA_FORMATS
+from opspec.registry import Backend, Capabilities, Cost
+
+ARRAYS = "cupy.ndarray"
+SIXTEEN_BITS = ("float16", "bfloat16")
 
 
-def _unavailable() -> str:
-    return "this version of opspec has no CUDA kernels; convert to NumPy arrays (cupy.asnumpy)"
+def _to_device(array: Any) -> Any:
+    import cupy
+
+    return cupy.asarray(array)
 
 
-backend = Backend(
-    name="cupy",
-    arrays=NUMPY_ARRAY,
-    capabilities=Capabilities(operations=(), dtypes=(), data_formats=(), device="cuda"),
-    unavailable=_unavailable,
-)
+def _to_host(array: Any) -> Any:
+    import cupy
+
+    return cupy.asnumpy(array)
+
+
+def declared(dtypes: tuple[str, ...] = FLOATING) -> Capabilities:
+    """Return what this backend declares: everything, or all of some dtypes."""
+    return Capabilities(
+        operations=("Conv3DBackpropInputV2",),
+        dtypes=dtypes,
+        data_formats=DATA_FORMATS,
+        device="cuda",
+    )
+
+
+def on_device(name: str, dtypes: tuple[str, ...] = FLOATING) -> Backend:
+    """Return a backend object whose kernels `on_device.py` hands in."""
+    return Backend(
+        name=name,
+        arrays=ARRAYS,
+        capabilities=declared(dtypes),
+        kernel_modules=("opspec.backends.cupy.on_device",),
+        unavailable=unavailable,
+        from_numpy=_to_device,
+        to_numpy=_to_host,
+        # Placeholders of the right order: nothing else takes these arrays.
+        cost=Cost(start=1.0, call=15e-6, per_multiply_add=1e-12),
+        cached_in=folder,
+        emulated="opspec.backends.cupy.emulator:backend",
+    )
+
+
+backend = on_device("cupy")

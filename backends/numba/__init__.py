@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
+from opspec.cache_folder import folder
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS
 from opspec.registry import Backend, Capabilities, Cost
@@ -21,12 +22,6 @@ def _warm(dtype: str, data_format: str) -> Iterator[str]:
     return warm(dtype, data_format)
 
 
-def _cached_in() -> object:
-    from opspec.backends.numba.disk_cache import folder
-
-    return folder()
-
-
 backend = Backend(
     name="numba",
     arrays="numpy.ndarray",
@@ -39,5 +34,5 @@ backend = Backend(
     unavailable=_unavailable,
     cost=Cost(start=4.0, call=15e-6, per_multiply_add=1.5e-11),
     warm=_warm,
-    cached_in=_cached_in,
+    cached_in=folder,
 )

@@ -8,11 +8,9 @@ is not found, and is compiled.
 
 import hashlib
 import logging
-import os
 import pickle
 import platform
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,29 +20,9 @@ import numba
 from numba.core import compiler, serialize
 
 import opspec
-
-ENVIRONMENT_VARIABLE = "OPSPEC_CACHE_DIR"
+from opspec.cache_folder import folder, keep
 
 log = logging.getLogger("opspec")
-
-
-def folder() -> Path:
-    """Return where compiled kernels are kept: OPSPEC_CACHE_DIR, or the user's cache folder."""
-    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
-        return Path(chosen)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "opspec"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "opspec"
-
-
-@cache
-def _say_once(problem: str) -> None:
-    log.warning(
-        "compiled kernels are not kept on disk: %s; each process compiles them anew. "
-        "Set %s to a folder that can be written",
-        problem,
-        ENVIRONMENT_VARIABLE,
-    )
 
 
 @cache
@@ -97,14 +75,7 @@ class DiskCache:
         """Keep compiled code; the file appears whole or not at all."""
         file = self._file(signature, compiled.codegen)
         content = serialize.dumps(compiled._reduce())
-        try:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=file.parent) as aside:
-                written = Path(aside) / file.name
-                written.write_bytes(content)
-                written.replace(file)
-        except OSError as error:
-            _say_once(str(error))
+        keep(file.name, lambda to: to.write_bytes(content))
 
     def enable(self) -> None:
         """Do nothing; it is always on."""

@@ -16,7 +16,8 @@ import llvmlite
 import numba
 
 from opspec.backends.numba import disk_cache
-from opspec.backends.numba.disk_cache import DiskCache, folder
+from opspec.backends.numba.disk_cache import DiskCache
+from opspec.cache_folder import ENVIRONMENT_VARIABLE, folder
 
 CALL = """
     import logging, sys
@@ -54,7 +55,7 @@ def run(program: str, cache: Path | str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, disk_cache.ENVIRONMENT_VARIABLE: str(cache)},
+        env={**os.environ, ENVIRONMENT_VARIABLE: str(cache)},
         check=False,
     )
 
@@ -94,7 +95,7 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     said = [line for line in done.stderr.splitlines() if line.startswith("log:")]
     assert len(said) == 1
     assert "not kept on disk" in said[0]
-    assert disk_cache.ENVIRONMENT_VARIABLE in said[0]
+    assert ENVIRONMENT_VARIABLE in said[0]
 
 
 class _Codegen:
@@ -137,9 +138,9 @@ def test_the_name_depends_on_cpu_versions_sources_and_kernel(
 
 
 def test_the_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(disk_cache.ENVIRONMENT_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path))
     assert folder() == tmp_path
-    monkeypatch.delenv(disk_cache.ENVIRONMENT_VARIABLE)
+    monkeypatch.delenv(ENVIRONMENT_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     if sys.platform != "darwin":
         assert folder() == tmp_path / "xdg" / "opspec"

@@ -1,0 +1,145 @@
+"""The port to a real device, through CuPy."""
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from opspec.backends.cupy.compiler import module_file
+from opspec.backends.cupy.kernels import Kernel
+from opspec.backends.cupy.port import Traits
+
+# More than this must be asked for, kernel by kernel.
+SHARED_BYTES_FOR_ALL = 48 * 1024
+# cuBLAS and CUDA's numbers for what is multiplied and what it is added up in.
+CUBLAS_TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
+COMPUTE_32F, COMPUTE_64F = 68, 70
+NO_TRANSPOSE, TRANSPOSE = 0, 1
+DEFAULT_ALGORITHM = -1
+
+
+class DevicePort:
+    """Runs kernels on the current device and stream."""
+
+    def __init__(self) -> None:
+        self._functions: dict[tuple[int, str], Any] = {}
+        self._loading = threading.Lock()
+
+    def traits(self) -> Traits:
+        """Describe the current device."""
+        return _traits(cupy.cuda.runtime.getDevice())
+
+    def on(self, array: Any) -> AbstractContextManager[object]:
+        """Make the device of an array the current one."""
+        device = array.device
+        if device.id == cupy.cuda.runtime.getDevice():
+            return nullcontext()
+        return device  # type: ignore[no-any-return]  # CuPy has no types
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return a fresh array from the caller's memory pool."""
+        return cupy.empty(shape, dtype)
+
+    def clear(self, array: Any) -> None:
+        """Fill with zeros on the current stream."""
+        array.data.memset_async(0, array.nbytes)
+
+    def contiguous(self, array: Any) -> Any:
+        """Return the array, or a copy in C order."""
+        return cupy.ascontiguousarray(array)
+
+    def multiply(self, left: Any, right: Any, result: Any) -> None:
+        """Set result = left @ right.T by cuBLAS."""
+        from cupy_backends.cuda.libs import cublas
+
+        rows, depth = left.shape
+        columns = right.shape[0]
+        kind = left.dtype.name
+        sums = np.dtype(np.float64 if kind == "float64" else np.float32)
+        one, zero = np.ones((), sums), np.zeros((), sums)
+        # To cuBLAS, which counts columns first, the result is right @ left.T.
+        right_turned, right_step = _as_columns(right)
+        left_turned, left_step = _as_columns(left)
+        cublas.gemmEx(
+            cupy.cuda.device.get_cublas_handle(),
+            NO_TRANSPOSE if right_turned else TRANSPOSE,
+            TRANSPOSE if left_turned else NO_TRANSPOSE,
+            columns,
+            rows,
+            depth,
+            one.ctypes.data,
+            right.data.ptr,
+            CUBLAS_TYPES[kind],
+            right_step,
+            left.data.ptr,
+            CUBLAS_TYPES[kind],
+            left_step,
+            zero.ctypes.data,
+            result.data.ptr,
+            CUBLAS_TYPES[result.dtype.name],
+            columns,
+            COMPUTE_64F if kind == "float64" else COMPUTE_32F,
+            DEFAULT_ALGORITHM,
+        )
+
+    def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
+        """Launch a kernel on the current stream; the first time on a device, load it."""
+        key = cupy.cuda.runtime.getDevice(), kernel.name
+        function = self._functions.get(key)
+        if function is None:
+            function = self._load(key, kernel)
+        function((blocks,), (kernel.threads,), arguments, shared_mem=kernel.shared_bytes)
+
+    def release_memory(self) -> None:
+        """Give back what the memory pool holds and nobody uses."""
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    def _load(self, key: tuple[int, str], kernel: Kernel) -> Any:
+        with self._loading:
+            if key not in self._functions:
+                file = module_file(kernel, self.traits().capability)
+                function = cupy.RawModule(path=str(file)).get_function("kernel")
+                if kernel.shared_bytes > SHARED_BYTES_FOR_ALL:
+                    function.max_dynamic_shared_size_bytes = kernel.shared_bytes
+                self._functions[key] = function
+            return self._functions[key]
+
+
+@cache
+def _traits(device: int) -> Traits:
+    facts = cupy.cuda.runtime.getDeviceProperties(device)
+    return Traits(
+        capability=facts["major"] * 10 + facts["minor"],
+        processors=facts["multiProcessorCount"],
+        shared_bytes=facts["sharedMemPerBlockOptin"],
+        without=tuple(_missing_libraries()),
+    )
+
+
+def _missing_libraries() -> list[tuple[str, str]]:
+    missing = []
+    try:
+        from cupy_backends.cuda.libs import cublas  # noqa: F401  # whether it loads
+    # Without the library CuPy's module cannot be loaded, and says so in its version's way.
+    except Exception as error:
+        missing.append(("cublas", f"cuBLAS cannot be loaded ({error})"))
+    from opspec.backends.cupy import cudnn
+
+    if reason := cudnn.unavailable():
+        missing.append(("cudnn", reason))
+    return missing
+
+
+def _as_columns(matrix: Any) -> tuple[bool, int]:
+    """Whether lines lie across the matrix as BLAS sees it, and the elements from one to the next.
+
+    A matrix in C order is one that BLAS sees turned.
+    """
+    item = matrix.itemsize
+    down, across = (stride // item for stride in matrix.strides)
+    if across == 1 or matrix.shape[1] == 1:
+        return False, max(down, matrix.shape[1], 1)
+    return True, max(across, matrix.shape[0], 1)

@@ -1,0 +1,138 @@
+"""A port without a device: memory of this process, NumPy's products, kernels by g++."""
+
+import ctypes
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from opspec.backends.cupy.emulator import build, memory
+from opspec.backends.cupy.kernels import Kernel
+from opspec.backends.cupy.port import Traits
+
+ORDERS = ("forward", "backward", "shuffled")
+ORDER_VARIABLE = "OPSPEC_EMULATED_ORDER"
+# An H200, but with few multiprocessors, so that small problems fill it.
+TRAITS = Traits(
+    capability=90,
+    processors=4,
+    shared_bytes=227 * 1024,
+    without=(("cudnn", "nothing emulates it"),),
+)
+MOST_BLOCKS = 2**31 - 1
+MOST_THREADS = 1024
+_MESSAGE = 500
+
+
+class HostPort:
+    """Runs kernels on the CPU.
+
+    Parameters
+    ----------
+    order
+        In which order the threads of a block take turns: one of `ORDERS`. By default what
+        OPSPEC_EMULATED_ORDER says, or forward.
+    sanitized
+        Whether undefined behaviour in a kernel ends the process.
+    source_of
+        Returns the source of a kernel; tests plant faults with it.
+    """
+
+    def __init__(
+        self,
+        order: str | None = None,
+        *,
+        traits: Traits = TRAITS,
+        sanitized: bool = False,
+        source_of: Callable[[Kernel], str] | None = None,
+    ) -> None:
+        self._order = ORDERS.index(order or os.environ.get(ORDER_VARIABLE) or ORDERS[0])
+        self._traits = traits
+        self._sanitized = sanitized
+        self._source_of = source_of
+        self.launched: list[str] = []
+
+    def traits(self) -> Traits:
+        """Describe the device that is played."""
+        return self._traits
+
+    def on(self, array: Any) -> AbstractContextManager[object]:
+        """There is one device."""
+        return nullcontext()
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return a fresh array of poison."""
+        return memory.empty(shape, dtype)
+
+    def clear(self, array: Any) -> None:
+        """Fill with zeros."""
+        memory.as_numpy(array)[...] = 0
+
+    def contiguous(self, array: Any) -> Any:
+        """Return the array, or a copy in C order."""
+        if array.flags.c_contiguous:
+            return array
+        made = memory.empty(array.shape, array.dtype)
+        memory.as_numpy(made)[...] = memory.as_numpy(array)
+        return made
+
+    def multiply(self, left: Any, right: Any, result: Any) -> None:
+        """Set result = left @ right.T, added up in float32 or float64."""
+        wide = np.float64 if left.dtype == np.float64 else np.float32
+        for matrix in (left, right, result):
+            if matrix.itemsize not in matrix.strides and matrix.size > 1:
+                raise ValueError(f"cuBLAS takes no matrix with strides {matrix.strides}")
+        with np.errstate(all="ignore"):
+            product = memory.as_numpy(left).astype(wide) @ memory.as_numpy(right).astype(wide).T
+            memory.as_numpy(result)[...] = product.astype(result.dtype)
+
+    def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
+        """Run a kernel, stricter than CUDA about what it is launched with."""
+        if not 0 < blocks <= MOST_BLOCKS or not 0 < kernel.threads <= MOST_THREADS:
+            raise ValueError(f"{kernel.name}: {blocks} blocks of {kernel.threads} threads")
+        if kernel.capability > self._traits.capability:
+            raise ValueError(f"{kernel.name} needs compute capability {kernel.capability}")
+        if kernel.shared_bytes > self._traits.shared_bytes:
+            raise ValueError(f"{kernel.name} needs {kernel.shared_bytes} bytes of shared memory")
+        source = None if self._source_of is None else self._source_of(kernel)
+        library = build.library(kernel, source, sanitized=self._sanitized)
+        values = _values(kernel, library, arguments)
+        message = ctypes.create_string_buffer(_MESSAGE)
+        addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        self.launched.append(kernel.name)
+        if library.launch(
+            ctypes.c_uint(blocks),
+            ctypes.c_uint(kernel.threads),
+            ctypes.c_size_t(kernel.shared_bytes),
+            self._order,
+            max(1, min(len(os.sched_getaffinity(0)), blocks)),
+            addresses,
+            message,
+            _MESSAGE,
+        ):
+            raise RuntimeError(f"{kernel.name}: {message.value.decode()}")
+
+    def release_memory(self) -> None:
+        """Nothing is pooled."""
+
+
+def _values(kernel: Kernel, library: Any, arguments: tuple[Any, ...]) -> list[Any]:
+    """Return each argument in memory as the kernel's parameter takes it."""
+    sizes = (ctypes.c_int * 16)()
+    expected = sizes[: library.parameters(sizes)]
+    if len(expected) != len(arguments):
+        raise TypeError(f"{kernel.name} takes {len(expected)} arguments; given {len(arguments)}")
+    values: list[Any] = []
+    for argument, size in zip(arguments, expected, strict=True):
+        is_value = isinstance(argument, np.ndarray)
+        given = argument.nbytes if is_value else -ctypes.sizeof(ctypes.c_void_p)
+        if given != size:
+            raise TypeError(f"{kernel.name}: {given} bytes given for a parameter of {size}")
+        values.append(
+            ctypes.create_string_buffer(argument.tobytes(), size)
+            if is_value
+            else ctypes.c_void_p(argument.data.ptr)
+        )
+    return values

@@ -1,0 +1,65 @@
+"""All that the backend asks of a device: the six things that need a driver.
+
+Everything else (checks, plans, views of arrays) is the same code wherever it runs, on genuine
+`cupy.ndarray` objects. The device's port is in `device.py`; `emulator/` has one without a device.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from opspec.backends.cupy.kernels import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a plan depends on.
+
+    Parameters
+    ----------
+    capability
+        Compute capability, such as 90 for 9.0.
+    processors
+        Multiprocessors.
+    shared_bytes
+        The most shared memory that one block may have.
+    without
+        Why a library cannot be used: ``"cublas"``, ``"cudnn"``. Those that can are not in it.
+    """
+
+    capability: int
+    processors: int
+    shared_bytes: int
+    without: tuple[tuple[str, str], ...] = ()
+
+
+class Port(Protocol):
+    """What a device does."""
+
+    def traits(self) -> Traits:
+        """Describe the current device."""
+
+    def on(self, array: Any) -> AbstractContextManager[object]:
+        """Make the device of an array the current one."""
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return a fresh array of garbage."""
+
+    def clear(self, array: Any) -> None:
+        """Fill a contiguous array with zeros."""
+
+    def contiguous(self, array: Any) -> Any:
+        """Return the array, or a copy in C order."""
+
+    def multiply(self, left: Any, right: Any, result: Any) -> None:
+        """Set result = left @ right.T, added up in float32 or wider, without TF32.
+
+        Each is a matrix with one contiguous axis; `result` is in C order. It may be of a wider
+        dtype than the operands.
+        """
+
+    def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
+        """Launch a kernel on the current stream."""
+
+    def release_memory(self) -> None:
+        """Give back what the memory pool holds and nobody uses."""
