@@ -29,7 +29,8 @@ class IsolatedBackend:
     """A context manager around the process that runs one backend.
 
     On entering it has `capabilities` (what the backend declares), `suite` (the version of the
-    suite that it pins, or None) and `unavailable` (why it cannot run here, or None).
+    suite that it pins, or None), `caveat` (what a run cannot show, or None) and `unavailable` (why
+    it cannot run here, or None).
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ class IsolatedBackend:
         self._fork = 0
         self.capabilities = Capabilities(operations=(), dtypes=(), data_formats=())
         self.suite: int | None = None
+        self.caveat: str | None = None
         self.unavailable: str | None = None
 
     def __enter__(self) -> Self:
@@ -118,7 +120,7 @@ class IsolatedBackend:
             word, value = self._receive(START_TIMEOUT)
             if word == "error":
                 raise value
-            self.capabilities, self.suite = value
+            self.capabilities, self.suite, self.caveat = value
             self._await_fork()
         except TimeoutError:
             self.unavailable = f"loading it took more than {START_TIMEOUT:g} s"

@@ -121,6 +121,8 @@ class Report:
         Whether working without declaring it counts as a failure.
     seconds
         How long all of it took.
+    caveat
+        What this run cannot show, whatever its verdicts; None for nothing in particular.
     """
 
     backend: str
@@ -132,6 +134,7 @@ class Report:
     partial: bool = False
     strict: bool = False
     seconds: float = 0.0
+    caveat: str | None = None
 
     @property
     def counts(self) -> Counter[Verdict]:

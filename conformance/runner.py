@@ -37,6 +37,8 @@ class Subject:
         Judges one task.
     shows
         Whether a program that calls it shows a fault.
+    caveat
+        What a run cannot show, or None.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Subject:
     unavailable: str | None
     judge: Callable[[Task], CaseResult]
     shows: Shows
+    caveat: str | None = None
 
 
 def check(
@@ -122,6 +125,7 @@ def check(
                 there.unavailable,
                 there.judge,
                 shown_apart(timeout),
+                there.caveat,
             )
         )
 
@@ -136,6 +140,7 @@ def subject_of(backend: Backend, name: str) -> Subject:
         reason,
         lambda task: task.judge(backend, name),
         shown_here(backend),
+        backend.caveat,
     )
 
 
@@ -186,6 +191,7 @@ def concluded(
         partial=partial,
         strict=strict,
         seconds=seconds,
+        caveat=subject.caveat,
     )
 
 

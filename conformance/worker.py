@@ -25,7 +25,7 @@ def main() -> None:
         connection.send(("error", error))
         return
     tasks_by_identity(quick=quick)
-    connection.send(("ready", (backend.capabilities, backend.suite)))
+    connection.send(("ready", (backend.capabilities, backend.suite, backend.caveat)))
     while True:
         fork = os.fork()
         if fork == 0:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from opspec.registry import discovery
+
 WRITERS = {
     "json": ("as_json", "the results, for other programs"),
     "junit": ("as_junit", "the results as JUnit XML, for CI servers"),
@@ -39,6 +41,11 @@ def add_to(commands: Any) -> None:
         "--isolate",
         action="store_true",
         help="run in a process of its own, so that a crash is a verdict and a hang ends",
+    )
+    command.add_argument(
+        "--emulated",
+        action="store_true",
+        help="run each backend's kernels without its device, on an emulator of its own",
     )
     command.add_argument(
         "--timeout",
@@ -77,7 +84,7 @@ def run(chosen: argparse.Namespace) -> int:
         return 2
     console = rich_console.Console(highlight=False)
     reports = []
-    for backend in chosen.backends:
+    for backend in _checked(chosen):
         with terminal.progress(console, backend) as advance:
             report = runner.check(
                 backend,
@@ -105,11 +112,25 @@ def _refusal(chosen: argparse.Namespace) -> str | None:
     suite = importlib.import_module("opspec.conformance.tasks").SUITE
     if chosen.suite is not None and not 1 <= chosen.suite <= suite:
         return f"there is no version {chosen.suite} of the suite; this opspec has 1 to {suite}"
+    if chosen.emulated:
+        for name in chosen.backends:
+            if _emulator_of(name) is None:
+                return f"backend {name!r} has no emulator: it declares no emulated="
     for option in WRITERS:
         file = getattr(chosen, option)
         if file is not None and not file.parent.is_dir():
             return f"there is no folder {file.parent} for --{option}"
     return None
+
+
+def _checked(chosen: argparse.Namespace) -> list[Any]:
+    """Return the names of what is to be checked."""
+    return [_emulator_of(name) if chosen.emulated else name for name in chosen.backends]
+
+
+def _emulator_of(name: str) -> str | None:
+    """Return where the backend lies that runs the same kernels without the device, or None."""
+    return discovery.find(name).emulated
 
 
 def needed(module: str, extra: str) -> Any:

@@ -21,6 +21,7 @@ def described(report: Report) -> dict[str, Any]:
         "objections": list(report.objections),
         "suite": report.suite,
         "newer": report.newer,
+        "caveat": report.caveat,
         "unavailable": report.unavailable,
         "uncovered": list(report.uncovered),
         "partial": report.partial,

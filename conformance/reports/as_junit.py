@@ -39,9 +39,10 @@ def write(reports: Sequence[Report], file: Path) -> None:
 def _add_suite(root: ElementTree.Element, report: Report) -> None:
     suite = ElementTree.SubElement(root, "testsuite", name=legible(report.backend))
     properties = ElementTree.SubElement(suite, "properties")
-    known = {"opspec": opspec.__version__, "suite": report.suite, "newer": report.newer}
+    known: dict[str, object] = {"opspec": opspec.__version__, "suite": report.suite}
+    known |= {"newer": report.newer} | ({"caveat": report.caveat} if report.caveat else {})
     for name, value in known.items():
-        ElementTree.SubElement(properties, "property", name=name, value=str(value))
+        ElementTree.SubElement(properties, "property", name=name, value=legible(str(value)))
     for result in report.results:
         _add_case(suite, report, result)
     for objection in objections_to_the_run(report):

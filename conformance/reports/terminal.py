@@ -53,6 +53,8 @@ def show(console: Console, report: Report) -> None:
         print_titled(console, title, _table(report, operation))
     if report.results:
         _say(console, f"{suite_in_words(report)}. {_amount(report)}")
+    if report.caveat is not None:
+        _say(console, report.caveat, style="yellow")
     _show_failures(console, report)
     _show_warnings(console, report)
     if report.ok:
