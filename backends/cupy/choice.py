@@ -16,8 +16,8 @@ from opspec.geometry import ConvGeometry, Window
 from opspec.registry import UnsupportedByBackend
 
 THIN = 8
-# Beyond it only cuDNN's slowest engine is left, and cuBLAS takes no size.
-MOST_FOR_LIBRARIES = 2**31 - 1
+# Its bindings cut larger sizes off without a word.
+MOST_FOR_CUBLAS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,6 @@ TABLE = (
         lambda geometry, wishes: _has_tensor_cores(geometry, wishes) and _is_thin(geometry),
     ),
     Preference(
-        "cudnn",
-        "cuDNN has plans tuned for this device",
-        lambda geometry, wishes: (
-            _has_tensor_cores(geometry, wishes) and geometry.data_format == "NDHWC"
-        ),
-    ),
-    Preference(
         "tensor",
         "tensor cores take these operands as they lie",
         _has_tensor_cores,
@@ -140,25 +133,20 @@ def choose(geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> Choice:
 
 def refusal(tier: str, geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> str | None:
     """Say why a tier cannot take a problem on a device, or None."""
-    without = dict(traits.without)
     if tier == "simt":
         return None
     if tier == "tensor":
         return _refusal_of_tensor(geometry, traits, wishes)
-    library = "cudnn" if tier == "cudnn" else "cublas"
-    if library in without:
-        return without[library]
-    if tier == "cudnn" and geometry.dtype == "bfloat16" and traits.capability < TENSOR_CAPABILITY:
-        return "cuDNN has bfloat16 from compute capability 8.0 on"
-    if tier == "gemm":
-        taps = prod(window.kernel for window in geometry.windows)
+    without = dict(traits.without)
+    if "cublas" in without:
+        return without["cublas"]
+    taps = prod(window.kernel for window in geometry.windows)
+    largest = max(taps * geometry.in_channels, geometry.out_channels)
+    if is_pointwise(geometry):
         places = geometry.batch * prod(window.input for window in geometry.windows)
-        largest = max(taps * geometry.in_channels, geometry.out_channels)
-        largest = max(largest, places) if is_pointwise(geometry) else largest
-    else:
-        largest = max(map(prod, (geometry.input_shape, geometry.output_shape)))
-    if largest > MOST_FOR_LIBRARIES:
-        return f"a library's sizes are 32-bit integers; given {largest}"
+        largest = max(largest, places)
+    if largest > MOST_FOR_CUBLAS:
+        return f"cuBLAS counts in 32-bit integers; given {largest}"
     return None
 
 

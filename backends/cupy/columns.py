@@ -101,7 +101,6 @@ def _columns(port: Port, geometry: ConvGeometry, panel: Array, data: Array) -> A
 @lru_cache(maxsize=256)
 def slabs(geometry: ConvGeometry, room: int) -> tuple[tuple[Piece, tuple[Launch, ...]], ...]:
     """Cut a problem so that the columns of a piece take at most `room` bytes, where they can."""
-    refuse_uncountable(geometry)
     batch, lengths = _extents(geometry, room)
     strides = contiguous(geometry.input_shape)
     return tuple(
@@ -139,6 +138,7 @@ def columns_bytes(geometry: ConvGeometry) -> int:
 
 
 def _launches(geometry: ConvGeometry, result: tuple[int, ...]) -> tuple[Launch, ...]:
+    refuse_uncountable(geometry)
     # To the kernel, which adds up over taps alone, a place has one channel to read.
     shape = (
         geometry.batch,

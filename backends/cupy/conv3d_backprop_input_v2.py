@@ -78,7 +78,7 @@ def compute(
             ):
                 return result
             choice = Choice("simt", "there is no memory for columns")
-        lie = _lie(filter, data)
+        lie = _lie(filter, data, result)
         for part in products(geometry, lie, traits, choice):
             read, made = data[part.piece.data], result[part.piece.result]
             for launch in part.launches:
@@ -98,12 +98,12 @@ def _wishes(tier: str | None) -> Wishes:
     return Wishes(tier or asked_tier(), tf32_is_allowed())
 
 
-def _lie(filter: Array, data: Array) -> Lie:
+def _lie(filter: Array, data: Array, result: Array) -> Lie:
     item = data.itemsize
     return Lie(
         data=tuple([stride // item for stride in data.strides]),
         filter=tuple([stride // item for stride in filter.strides]),
-        aligned=(filter.data.ptr | data.data.ptr) % VECTOR_BYTES == 0,
+        aligned=(filter.data.ptr | data.data.ptr | result.data.ptr) % VECTOR_BYTES == 0,
     )
 
 

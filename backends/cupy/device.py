@@ -126,10 +126,6 @@ def _missing_libraries() -> list[tuple[str, str]]:
     # Without the library CuPy's module cannot be loaded, and says so in its version's way.
     except Exception as error:
         missing.append(("cublas", f"cuBLAS cannot be loaded ({error})"))
-    from opspec.backends.cupy import cudnn
-
-    if reason := cudnn.unavailable():
-        missing.append(("cudnn", reason))
     return missing
 
 

@@ -208,10 +208,11 @@ def gather(dtype: str) -> Kernel:
 
 def every_kernel() -> tuple[Kernel, ...]:
     """Return all that a call can need."""
-    ways = ({"vector": True, "by_row": False}, *({"vector": False, "by_row": b} for b in (0, 1)))
+    ways = ((True, False), (False, False), (False, True))
     found = [gather(dtype) for dtype in C_TYPES]
-    for dtype, tiles in SIMT_TILES.items():
-        found += [simt(dtype, tile, **way) for tile in tiles for way in ways]
-    for dtype in ("float16", "bfloat16", "float32"):
-        found += [tensor(dtype, tile, **way) for tile in TENSOR_TILES for way in ways]
+    for vector, by_row in ways:
+        for dtype, tiles in SIMT_TILES.items():
+            found += [simt(dtype, tile, vector=vector, by_row=by_row) for tile in tiles]
+        for dtype in ("float16", "bfloat16", "float32"):
+            found += [tensor(dtype, tile, vector=vector, by_row=by_row) for tile in TENSOR_TILES]
     return tuple(found)

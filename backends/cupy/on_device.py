@@ -6,5 +6,5 @@ from opspec.backends.cupy.device import DevicePort
 
 _port = DevicePort()
 implement(backend, _port, None)
-for _tier in ("gemm", "simt", "tensor", "cudnn"):
+for _tier in ("gemm", "simt", "tensor"):
     implement(getattr(tiers, _tier), _port, _tier)

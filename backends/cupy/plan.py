@@ -33,7 +33,7 @@ class Lie:
     data, filter
         Strides in elements, in the order of the arrays' axes.
     aligned
-        Whether both start at a multiple of 16 bytes.
+        Whether both, and the result, start at a multiple of 16 bytes.
     """
 
     data: Strides
@@ -75,7 +75,6 @@ def products(geometry: ConvGeometry, lie: Lie, traits: Traits, choice: Choice) -
     UnsupportedByBackend
         For sizes beyond what their integers count.
     """
-    refuse_uncountable(geometry)
     reach = (MOST_POSITIONS,) * 3
     return tuple(
         Part(piece, _launches(piece.geometry, geometry, lie, traits, choice.tier))
@@ -103,6 +102,7 @@ def refuse_uncountable(geometry: ConvGeometry) -> None:
 def _launches(
     geometry: ConvGeometry, whole: ConvGeometry, lie: Lie, traits: Traits, tier: str
 ) -> tuple[Launch, ...]:
+    refuse_uncountable(geometry)
     item = dtypes.size_of(geometry.dtype)
     data = canonical(lie.data, geometry.data_format)
     result = canonical(contiguous(whole.input_shape), geometry.data_format)
@@ -110,7 +110,7 @@ def _launches(
     vector = lie.aligned and _in_vectors(data, width) and _in_vectors(lie.filter, width)
     vector = vector and geometry.out_channels % width == 0
     by_row = not vector and data[4] != 1
-    wide = result[4] == 1 and geometry.in_channels % width == 0
+    wide = lie.aligned and result[4] == 1 and geometry.in_channels % width == 0
     found: list[Launch] = []
     for problem, rows, phases in problems(geometry, data, lie.filter, result, wide=wide):
         tile = best_tile(tier, geometry, rows, phases, traits.processors)

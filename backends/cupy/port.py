@@ -24,7 +24,7 @@ class Traits:
     shared_bytes
         The most shared memory that one block may have.
     without
-        Why a library cannot be used: ``"cublas"``, ``"cudnn"``. Those that can are not in it.
+        Why a library cannot be used, such as ``"cublas"``. Those that can are not in it.
     """
 
     capability: int

@@ -1,4 +1,4 @@
-"""Every kernel compiled for every architecture, without a device; what each takes is kept in a table.
+"""Every kernel compiled for every architecture, without a device, and held to a table.
 
 ``python -m opspec.backends.cupy.resources`` compiles them all and compares: more registers, bytes
 spilled, or shared memory than the table allows is a failure, and so is a tensor-core kernel whose

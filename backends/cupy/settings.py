@@ -4,10 +4,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal, get_args
 
-Tier = Literal["gemm", "simt", "tensor", "cudnn"]
-TIERS: tuple[str, ...] = get_args(Tier)
+TIERS = ("gemm", "simt", "tensor")
 
 TIER_VARIABLE = "OPSPEC_CUPY_TIER"
 TF32_VARIABLE = "OPSPEC_CUPY_TF32"

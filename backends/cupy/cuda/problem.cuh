@@ -135,7 +135,7 @@ struct Depth {
         from = filter = 0;
         for (int d = 0; d < 3; d++) {
             const Axis& axis = problem.axis[d];
-            shift[d] = phases.of[d]->first - tap[d] * axis.back;
+            shift[d] = int(unsigned(phases.of[d]->first) - unsigned(tap[d]) * unsigned(axis.back));
             from += shift[d] * problem.from_strides[d + 1];
             filter += (phases.of[d]->first_tap + int64_t(tap[d]) * axis.tap_step)
                       * problem.filter_strides[d];

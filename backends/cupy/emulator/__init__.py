@@ -16,7 +16,7 @@ from opspec.registry import Backend
 
 BLIND = (
     "emulated: the kernels ran on a CPU. Not seen: speed, occupancy, weak memory ordering and "
-    "races between blocks, the tensor cores' own order of adding, cuBLAS and cuDNN, streams, the "
+    "races between blocks, the tensor cores' own order of adding, cuBLAS, streams, the "
     "memory pool, several devices"
 )
 

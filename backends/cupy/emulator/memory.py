@@ -54,7 +54,7 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any]:
     if before + after == 0:
         return np.empty(array.shape, array.dtype)
     memory = (ctypes.c_char * (before + after)).from_address(array.data.ptr - before)
-    return np.ndarray(array.shape, array.dtype, memory, before, array.strides)
+    return np.ndarray(array.shape, array.dtype, memoryview(memory), before, array.strides)
 
 
 def to_numpy(array: Any) -> np.ndarray[Any, Any]:

@@ -1,0 +1,353 @@
+"""The CuPy backend's arithmetic, which needs neither CuPy nor a GPU."""
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opspec.backends.cupy import choice, columns, kernels, settings
+from opspec.backends.cupy.choice import Choice, Wishes, choose
+from opspec.backends.cupy.phases import phase, phases, step_back, step_of_taps
+from opspec.backends.cupy.pieces import cut, pieces
+from opspec.backends.cupy.plan import MOST_BLOCKS, Lie, best_tile, canonical, contiguous, products
+from opspec.backends.cupy.port import Traits
+from opspec.backends.cupy.problem import PHASES_AT_ONCE, problems
+from opspec.errors import UnsupportedByBackend
+from opspec.geometry import ConvGeometry, Window
+
+H200 = Traits(capability=90, processors=132, shared_bytes=227 * 1024)
+WITHOUT_CUBLAS = Traits(90, 132, 227 * 1024, (("cublas", "it cannot be loaded"),))
+TURING = Traits(75, 40, 64 * 1024)
+
+# What a tap carries: (position of the result, tap, position of out_backprop).
+Meetings = set[tuple[int, int, int]]
+
+
+def geometry(
+    windows: tuple[Window, Window, Window] | None = None,
+    *,
+    batch: int = 2,
+    channels: tuple[int, int] = (16, 24),
+    data_format: str = "NDHWC",
+    dtype: str = "float32",
+    kernel: int = 3,
+    stride: int = 2,
+    size: int = 8,
+) -> ConvGeometry:
+    window = Window.fitted(size, kernel, stride, 1, "SAME")
+    return ConvGeometry(
+        batch, channels[0], channels[1], windows or (window, window, window), data_format, dtype
+    )
+
+
+def lie_of(problem: ConvGeometry) -> Lie:
+    return Lie(contiguous(problem.output_shape), contiguous(problem.filter_shape), aligned=True)
+
+
+def met_by_definition(window: Window) -> Meetings:
+    return {
+        (window.landing(position, tap), tap, position)
+        for tap in range(window.kernel)
+        for position in window.positions(tap)
+    }
+
+
+def met_by_phases(window: Window) -> Meetings:
+    found: Meetings = set()
+    for remainder in range(phases(window)):
+        part = phase(window, remainder)
+        assert part.positions == len(range(remainder, window.input, window.stride))
+        for number in range(part.taps):
+            reads = [j + part.first - number * step_back(window) for j in range(part.positions)]
+            inside = [(j, o) for j, o in enumerate(reads) if 0 <= o < window.output]
+            assert inside, "a tap that reaches nothing"
+            tap = part.first_tap + number * step_of_taps(window)
+            found |= {(remainder + window.stride * j, tap, o) for j, o in inside}
+    return found
+
+
+def random_windows(count: int) -> Iterator[tuple[Window, random.Random]]:
+    rng = random.Random(20261202)
+    for _ in range(count):
+        size, kernel, stride = rng.randint(1, 14), rng.randint(1, 6), rng.randint(1, 8)
+        padding = rng.choice(["SAME", "VALID"])
+        yield Window.fitted(size, kernel, stride, rng.randint(1, 7), padding), rng
+
+
+def test_phases_meet_what_the_definition_meets_and_no_tap_in_vain() -> None:
+    for window, _ in random_windows(4000):
+        assert met_by_phases(window) == met_by_definition(window), window
+
+
+def test_pieces_together_meet_what_the_whole_meets() -> None:
+    for window, rng in random_windows(4000):
+        length = rng.randint(1, 6)
+        together: Meetings = set()
+        for start in range(0, window.input, length):
+            part, read, made = cut(window, start, min(start + length, window.input))
+            assert made == slice(start, start + part.input)
+            met = met_by_phases(part)
+            assert {o for _, _, o in met} <= set(range(read.stop - read.start))
+            together |= {(z + start, t, o + read.start) for z, t, o in met}
+        assert together == met_by_definition(window), (window, length)
+
+
+def test_pieces_cover_the_result_once() -> None:
+    problem = geometry(data_format="NCDHW", size=7)
+    times = np.zeros(problem.input_shape, int)
+    for piece in pieces(problem, 1, (3, 7, 2)):
+        times[piece.result] += 1
+        assert times[piece.result].shape == piece.geometry.input_shape
+        assert np.zeros(problem.output_shape)[piece.data].shape == piece.geometry.output_shape
+    assert (times == 1).all()
+
+
+def rows_of(problem: np.ndarray[Any, Any], numbers: tuple[int, int, int], m: int) -> list[int]:
+    """Return where row m of a phase lies in the result, as `row_of` in problem.cuh says."""
+    places: list[int] = []
+    rest = m
+    for axis, number in reversed(list(zip(problem["axis"], numbers, strict=True))):
+        rest, j = divmod(rest, int(axis["phase"][number]["positions"]))
+        places.insert(0, int(axis["first_phase"]) + number + int(axis["stride"]) * j)
+    return [rest, *places]
+
+
+@pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
+@pytest.mark.parametrize(
+    ("size", "stride", "batch", "channels"),
+    [
+        ((2048, 1024, 513), (2, 3, 1), 2, (3, 1)),
+        ((5, 70000, 70001), (1, 2, 2), 1, (1, 2)),
+        ((2**31 + 5, 1, 1), (1, 1, 1), 1, (1, 1)),
+        ((3, 2, 2**32 + 1), (2, 1, 5), 1, (2, 1)),
+    ],
+)
+def test_plans_beyond_what_32_bits_count(
+    data_format: str,
+    size: tuple[int, int, int],
+    stride: tuple[int, int, int],
+    batch: int,
+    channels: tuple[int, int],
+) -> None:
+    depth, height, width = (
+        Window.fitted(n, 3, s, 1, "SAME") for n, s in zip(size, stride, strict=True)
+    )
+    problem = geometry(
+        (depth, height, width), batch=batch, channels=channels, data_format=data_format
+    )
+    assert prod(problem.input_shape) > 2**31
+    made = 0
+    last = 0
+    for part in products(problem, lie_of(problem), H200, Choice("simt", "")):
+        start = [cut.start or 0 for cut in canonical_slices(part.piece.result, data_format)]
+        for launch in part.launches:
+            axes = launch.problem["axis"]
+            assert launch.blocks <= MOST_BLOCKS
+            steps = launch.problem["to_strides"]
+            for numbers in product(*(range(int(axis["phases"])) for axis in axes)):
+                chosen = zip(axes, numbers, strict=True)
+                counts = [int(axis["phase"][n]["positions"]) for axis, n in chosen]
+                rows = int(launch.problem["batch"]) * prod(counts)
+                made += rows * problem.in_channels
+                row = rows_of(launch.problem, (numbers[0], numbers[1], numbers[2]), rows - 1)
+                place = [first + at for first, at in zip(start, row, strict=True)]
+                offset = sum(int(at) * int(s) for at, s in zip(place, steps[:4], strict=True))
+                last = max(last, offset + (problem.in_channels - 1) * int(steps[4]))
+            largest = max(int(axis["phase"]["positions"].max()) for axis in axes)
+            assert 0 < largest <= 2**30
+    assert made == prod(problem.input_shape)
+    assert last == prod(problem.input_shape) - 1
+
+
+def canonical_slices(slices: tuple[slice, ...], data_format: str) -> tuple[slice, ...]:
+    return (slices[0], *(slices[1:4] if data_format == "NDHWC" else slices[2:5]))
+
+
+def test_a_stride_above_the_table_of_phases_takes_several_launches() -> None:
+    window = Window.fitted(100, 3, 70, 1, "SAME")
+    problem = geometry((window, Window.fitted(2, 1, 1, 1, "SAME"), window))
+    (part,) = products(problem, lie_of(problem), H200, Choice("simt", ""))
+    assert len(part.launches) == (-(-70 // PHASES_AT_ONCE)) ** 2
+    firsts = {tuple(int(a["first_phase"]) for a in x.problem["axis"]) for x in part.launches}
+    assert firsts == set(product((0, 32, 64), (0,), (0, 32, 64)))
+
+
+def test_an_ordinary_call_is_one_launch() -> None:
+    for stride in (1, 2, 4, PHASES_AT_ONCE):
+        problem = geometry(stride=stride, size=64)
+        (part,) = products(problem, lie_of(problem), H200, Choice("simt", ""))
+        assert len(part.launches) == 1
+
+
+def test_more_blocks_than_a_grid_has_are_several_launches() -> None:
+    point = Window.fitted(1, 1, 1, 1, "SAME")
+    windows = (Window.fitted(2**30, 1, 1, 1, "SAME"), point, point)
+    problem = geometry(windows, batch=2**11, channels=(1, 1))
+    (part,) = products(problem, lie_of(problem), H200, Choice("simt", ""))
+    assert len(part.launches) > 1
+    assert sum(launch.blocks for launch in part.launches) == 2**41 // 256
+    ends = [int(x.problem["first_tile"]) + x.blocks for x in part.launches]
+    assert [int(x.problem["first_tile"]) for x in part.launches] == [0, *ends[:-1]]
+
+
+def test_extents_that_cannot_be_counted_are_refused_in_words() -> None:
+    problem = geometry(channels=(2**31, 1))
+    with pytest.raises(UnsupportedByBackend, match=r"up to 2147483647 channels.*given 2147483648"):
+        products(problem, lie_of(problem), H200, Choice("simt", ""))
+
+
+def test_a_plan_is_made_once() -> None:
+    problem = geometry()
+    first = products(problem, lie_of(problem), H200, Choice("simt", ""))
+    assert products(problem, lie_of(problem), H200, Choice("simt", "")) is first
+
+
+@pytest.mark.parametrize(
+    ("dtype", "channels", "data_format", "aligned", "way"),
+    [
+        ("float32", (16, 24), "NDHWC", True, "vector"),
+        ("float32", (16, 24), "NDHWC", False, "by_channel"),
+        ("float32", (16, 23), "NDHWC", True, "by_channel"),
+        ("float32", (16, 24), "NCDHW", True, "by_row"),
+        ("float64", (16, 2), "NDHWC", True, "vector"),
+        ("float16", (16, 4), "NDHWC", True, "by_channel"),
+        ("float16", (16, 8), "NDHWC", True, "vector"),
+    ],
+)
+def test_operands_are_read_as_they_lie(
+    dtype: str, channels: tuple[int, int], data_format: str, aligned: bool, way: str
+) -> None:
+    problem = geometry(channels=channels, data_format=data_format, dtype=dtype)
+    lie = Lie(contiguous(problem.output_shape), contiguous(problem.filter_shape), aligned)
+    (part,) = products(problem, lie, H200, Choice("simt", ""))
+    assert part.launches[0].kernel.name.endswith(f"-{way}")
+
+
+def test_a_line_that_starts_between_vectors_is_not_read_in_vectors() -> None:
+    problem = geometry()
+    data = contiguous(problem.output_shape)
+    gaps = (*(stride + 1 for stride in data[:4]), 1)
+    (part,) = products(
+        problem, Lie(gaps, contiguous(problem.filter_shape), True), H200, Choice("simt", "")
+    )
+    assert part.launches[0].kernel.name.endswith("-by_channel")
+
+
+def test_thin_results_get_thin_tiles_and_large_ones_large_tiles() -> None:
+    assert best_tile("simt", geometry(channels=(3, 64)), 10**6, 1, 132).channels == 4
+    assert best_tile("simt", geometry(channels=(256, 64)), 10**6, 1, 132).channels == 128
+    assert best_tile("tensor", geometry(channels=(16, 64)), 10**6, 1, 132).channels == 16
+    small = best_tile("tensor", geometry(channels=(64, 64)), 640, 1, 132)
+    assert small.rows * small.channels < 128 * 128
+
+
+@pytest.mark.parametrize(
+    ("problem", "traits", "tf32", "tier"),
+    [
+        (geometry(kernel=1, stride=1), H200, False, "gemm"),
+        (geometry(kernel=1, stride=1), WITHOUT_CUBLAS, False, "simt"),
+        (geometry(kernel=1, stride=1), H200, True, "tensor"),
+        (geometry(), H200, False, "simt"),
+        (geometry(), H200, True, "tensor"),
+        (geometry(dtype="float64"), H200, True, "simt"),
+        (geometry(dtype="float16"), H200, False, "tensor"),
+        (geometry(dtype="bfloat16"), H200, False, "tensor"),
+        (geometry(dtype="float16", data_format="NCDHW"), H200, False, "tensor"),
+        (geometry(dtype="float16", channels=(3, 64)), H200, False, "simt"),
+        (geometry(dtype="float16"), TURING, False, "simt"),
+        (geometry(dtype="bfloat16", size=2048, batch=8), H200, False, "tensor"),
+    ],
+)
+def test_the_table_chooses(problem: ConvGeometry, traits: Traits, tf32: bool, tier: str) -> None:
+    chosen = choose(problem, traits, Wishes(tf32=tf32))
+    assert chosen.tier == tier
+    assert str(chosen).startswith(f"tier {tier}: ")
+
+
+@pytest.mark.parametrize(
+    ("tier", "problem", "traits", "words"),
+    [
+        ("tensor", geometry(), H200, "float32 on tensor cores is TF32; OPSPEC_CUPY_TF32=1 allows"),
+        ("tensor", geometry(dtype="float64"), H200, "are for float16, bfloat16 and, as TF32"),
+        (
+            "tensor",
+            geometry(dtype="float16"),
+            TURING,
+            "capability 8.0; this device has 7.5",
+        ),
+        ("gemm", geometry(), WITHOUT_CUBLAS, "it cannot be loaded"),
+        (
+            "gemm",
+            geometry(kernel=1, stride=1, size=2048, channels=(1, 1)),
+            H200,
+            "cuBLAS counts in 32-bit integers; given 17179869184",
+        ),
+    ],
+)
+def test_a_tier_that_is_asked_for_runs_or_says_why_not(
+    tier: str, problem: ConvGeometry, traits: Traits, words: str
+) -> None:
+    with pytest.raises(UnsupportedByBackend, match=words) as caught:
+        choose(problem, traits, Wishes(tier=tier))
+    assert str(caught.value).startswith(f"backend 'cupy': tier {tier}: ")
+
+
+def test_a_tier_that_is_asked_for_runs() -> None:
+    for tier in ("gemm", "simt"):
+        assert choose(geometry(), H200, Wishes(tier=tier)).tier == tier
+
+
+def test_the_variables_are_read_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settings.asked_tier() is None
+    assert not settings.tf32_is_allowed()
+    monkeypatch.setenv("OPSPEC_CUPY_TIER", "simt")
+    monkeypatch.setenv("OPSPEC_CUPY_TF32", "1")
+    assert settings.asked_tier() == "simt"
+    assert settings.tf32_is_allowed()
+    with settings.allow_tf32(False):
+        assert not settings.tf32_is_allowed()
+    monkeypatch.setenv("OPSPEC_CUPY_TIER", "fast")
+    monkeypatch.setenv("OPSPEC_CUPY_TF32", "yes")
+    with pytest.raises(ValueError, match="one of gemm, simt, tensor; given 'fast'"):
+        settings.asked_tier()
+    with pytest.raises(ValueError, match="is 0 or 1; given 'yes'"):
+        settings.tf32_is_allowed()
+
+
+def test_slabs_of_columns_stay_within_the_workspace() -> None:
+    problem = geometry(channels=(8, 4), size=32, batch=3)
+    whole = columns.columns_bytes(problem)
+    for room in (whole, whole // 2, whole // 40):
+        found = columns.slabs(problem, room)
+        assert all(columns.columns_bytes(piece.geometry) <= room for piece, _ in found)
+        assert len(found) >= whole // room
+        times = np.zeros(problem.input_shape, int)
+        for piece, _ in found:
+            times[piece.result] += 1
+        assert (times == 1).all()
+
+
+def test_the_problem_names_every_kernel_once() -> None:
+    names = [kernel.name for kernel in kernels.every_kernel()]
+    assert len(names) == len(set(names)) >= 80
+    assert all(kernel.shared_bytes <= 99 * 1024 for kernel in kernels.every_kernel())
+
+
+def test_problem_of_a_phase_says_what_phases_say() -> None:
+    problem = geometry(data_format="NCDHW", stride=3)
+    ((made, rows, count),) = problems(
+        problem, (1,) * 5, (1,) * 5, canonical(contiguous(problem.input_shape), "NCDHW"), wide=False
+    )
+    assert (rows, count) == (2 * 3**3, 27)
+    for axis, window in zip(made["axis"], problem.windows, strict=True):
+        for remainder in range(3):
+            assert tuple(map(int, axis["phase"][remainder])) == phase(window, remainder)
+
+
+def test_every_row_of_the_table_can_win() -> None:
+    # The last row takes what no other does; each one above must be worth its place.
+    assert [row.tier for row in choice.TABLE] == ["gemm", "simt", "tensor", "simt"]
