@@ -5,6 +5,9 @@ makes its plan (`plan`, `columns`), and hands launches to the device (`device`).
 kernels, `kernels` lists them, and `emulator/` runs all of this where there is no GPU.
 """
 
+# CuPy is an extra, and has no types.
+# pyright: reportMissingImports=false
+
 from typing import Any
 
 from opspec.backends.cupy.available import unavailable

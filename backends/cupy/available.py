@@ -1,5 +1,8 @@
 """Why the CuPy backend cannot run here, and what to install. Asked once, when first needed."""
 
+# CuPy is an extra, and has no types.
+# pyright: reportMissingImports=false
+
 from importlib.util import find_spec
 
 EXTRAS = "pip install 'opspec[cuda13]' (or 'opspec[cuda12]' for a driver of CUDA 12)"

@@ -5,6 +5,9 @@ float32's subnormal numbers to zero; so the compiler is called here and CuPy loa
 also chooses sm_90 and not sm_90a, which the instructions of these kernels do not need.
 """
 
+# CuPy is an extra, and has no types.
+# pyright: reportMissingImports=false
+
 import hashlib
 import os
 from functools import cache

@@ -1,5 +1,8 @@
 """The port to a real device, through CuPy."""
 
+# CuPy is an extra, and has no types.
+# pyright: reportMissingImports=false
+
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache

@@ -75,7 +75,7 @@ def products(geometry: ConvGeometry, lie: Lie, traits: Traits, choice: Choice) -
     UnsupportedByBackend
         For sizes beyond what their integers count.
     """
-    reach = (MOST_POSITIONS,) * 3
+    reach = (MOST_POSITIONS, MOST_POSITIONS, MOST_POSITIONS)
     return tuple(
         Part(piece, _launches(piece.geometry, geometry, lie, traits, choice.tier))
         for piece in pieces(geometry, max(geometry.batch, 1), reach)

@@ -38,18 +38,23 @@ class Port(Protocol):
 
     def traits(self) -> Traits:
         """Describe the current device."""
+        ...
 
     def on(self, array: Any) -> AbstractContextManager[object]:
         """Make the device of an array the current one."""
+        ...
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return a fresh array of garbage."""
+        ...
 
     def clear(self, array: Any) -> None:
         """Fill a contiguous array with zeros."""
+        ...
 
     def contiguous(self, array: Any) -> Any:
         """Return the array, or a copy in C order."""
+        ...
 
     def multiply(self, left: Any, right: Any, result: Any) -> None:
         """Set result = left @ right.T, added up in float32 or wider, without TF32.
@@ -57,9 +62,12 @@ class Port(Protocol):
         Each is a matrix with one contiguous axis; `result` is in C order. It may be of a wider
         dtype than the operands.
         """
+        ...
 
     def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel on the current stream."""
+        ...
 
     def release_memory(self) -> None:
         """Give back what the memory pool holds and nobody uses."""
+        ...

@@ -1,9 +1,9 @@
 // CUDA C++ on a CPU, as far as opspec's kernels use it.
 //
 // Idea: the threads of a block are fibers in one thread of the system, so that a barrier is a switch
-// to the next fiber; blocks are shared out over several threads of the system. Fibers take turns
-// forwards, backwards or in a shuffled order: a kernel that lacks a barrier gives other results in
-// one of them. What hardware leaves undefined is made to show: shared memory starts as NaN, a copy
+// to the next fiber; blocks are shared out over several threads of the system. One warp after another
+// runs as far as it can, forwards, backwards or in a shuffled order: a kernel that lacks a barrier
+// gives other results in one of them. What hardware leaves undefined is made to show: shared memory starts as NaN, a copy
 // that nobody waited for has not happened, a warp's instruction that not all of the warp reaches,
 // a barrier that only part of a block reaches, and an unaligned vector are errors.
 //
@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -76,7 +77,6 @@ struct Block {
     std::vector<Fiber> fibers;
     std::vector<char*> stacks;
     std::vector<std::vector<char>> exchange;  // of each warp
-    std::vector<unsigned> order;
     void* scheduler;
     unsigned current;
     unsigned char* shared;
@@ -139,9 +139,7 @@ inline void prepare(Block& b, unsigned count) {
         b.stacks.push_back(stack + PAGE);
     }
     b.fibers.assign(count, Fiber{});
-    b.order.resize(count);
     for (unsigned i = 0; i < count; i++) {
-        b.order[i] = i;
         void** top = reinterpret_cast<void**>(b.stacks[i] + STACK);
         *--top = nullptr;
         *--top = reinterpret_cast<void*>(&enter);
@@ -163,43 +161,47 @@ inline void release(Block& b, State state, size_t first, size_t end) {
         if (b.fibers[i].state == state) b.fibers[i].state = State::ready;
 }
 
-// Lets go whoever may go on after all have had a turn; returns whether the block is done.
-inline bool settle(Block& b) {
-    const size_t all = b.fibers.size();
-    bool released = false;
-    for (size_t first = 0; first < all; first += 32) {
-        const size_t end = std::min(all, first + 32);
-        const unsigned waiting = count_of(b, State::at_warp_instruction, first, end);
-        if (waiting != 0 && waiting == end - first) {
-            release(b, State::at_warp_instruction, first, end);
-            released = true;
-        }
-    }
-    if (released) return false;
-    const unsigned done = count_of(b, State::done, 0, all);
-    if (done == all) return true;
-    if (count_of(b, State::at_barrier, 0, all) == all) {
-        release(b, State::at_barrier, 0, all);
-        return false;
-    }
-    b.fault = "deadlock: " + std::to_string(count_of(b, State::at_barrier, 0, all)) + " threads at a barrier, "
-              + std::to_string(count_of(b, State::at_warp_instruction, 0, all))
-              + " at a warp's instruction, " + std::to_string(done) + " of " + std::to_string(all) + " done";
-    return true;
-}
-
-inline void run_block(Block& b, int order, std::mt19937& random) {
-    prepare(b, b.size.x);
-    if (order == 1) std::reverse(b.order.begin(), b.order.end());
-    for (bool over = !b.fault.empty(); !over;) {
-        if (order == 2) std::shuffle(b.order.begin(), b.order.end(), random);
-        for (unsigned i : b.order) {
+// Runs one warp until all of it is done, at a barrier, or at an instruction that not all reach.
+inline void run_warp(Block& b, size_t first, int order, std::mt19937& random) {
+    const size_t end = std::min(b.fibers.size(), first + 32);
+    std::vector<size_t> lanes(end - first);
+    std::iota(lanes.begin(), lanes.end(), first);
+    if (order == 1) std::reverse(lanes.begin(), lanes.end());
+    do {
+        if (order == 2) std::shuffle(lanes.begin(), lanes.end(), random);
+        for (size_t i : lanes) {
             if (b.fibers[i].state != State::ready) continue;
-            b.current = i;
+            b.current = unsigned(i);
             opspec_switch(&b.scheduler, b.fibers[i].stack_pointer);
             if (!b.fault.empty()) return;
         }
-        over = settle(b);
+        if (count_of(b, State::at_warp_instruction, first, end) < end - first) return;
+        release(b, State::at_warp_instruction, first, end);
+    } while (true);
+}
+
+// One warp after another runs as far as it can: what it needs of the others must be behind a barrier.
+inline void run_block(Block& b, int order, std::mt19937& random) {
+    prepare(b, b.size.x);
+    const size_t all = b.fibers.size();
+    std::vector<size_t> warps;
+    for (size_t first = 0; first < all; first += 32) warps.push_back(first);
+    if (order == 1) std::reverse(warps.begin(), warps.end());
+    while (b.fault.empty()) {
+        if (order == 2) std::shuffle(warps.begin(), warps.end(), random);
+        for (size_t first : warps) {
+            run_warp(b, first, order, random);
+            if (!b.fault.empty()) return;
+        }
+        const unsigned done = count_of(b, State::done, 0, all), waiting = count_of(b, State::at_barrier, 0, all);
+        if (done == all) return;
+        if (waiting == all) {
+            release(b, State::at_barrier, 0, all);
+            continue;
+        }
+        b.fault = "deadlock: " + std::to_string(waiting) + " threads at a barrier, "
+                  + std::to_string(count_of(b, State::at_warp_instruction, 0, all))
+                  + " at a warp's instruction, " + std::to_string(done) + " of " + std::to_string(all) + " done";
     }
 }
 

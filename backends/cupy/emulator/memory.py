@@ -4,6 +4,9 @@ The last byte of an array lies as close before such a page as alignment allows: 
 its arrays is stopped by the system.
 """
 
+# CuPy is an extra, and has no types.
+# pyright: reportMissingImports=false
+
 import ctypes
 import mmap
 from typing import Any
@@ -15,6 +18,8 @@ PAGE = mmap.PAGESIZE
 # What cudaMalloc gives out is aligned far better; kernels rely on this much of it.
 ALIGNMENT = 16
 POISON = 0xFF
+# An array that spans more than this is mostly memory that nobody touches, and that costs nothing.
+MOST_POISONED = 2**28
 NO_ACCESS = 0
 # Gaps between an operand's elements are kept as long as they are not most of the memory.
 MOST_GAPS = 8
@@ -34,7 +39,7 @@ class _Room:
             if _libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(PAGE), NO_ACCESS):
                 raise OSError(ctypes.get_errno(), "a guard page cannot be made")
         self.address = end - -(-size // ALIGNMENT) * ALIGNMENT
-        ctypes.memset(self.address, POISON, size)
+        ctypes.memset(self.address, POISON, min(size, MOST_POISONED))
 
 
 def empty(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> Any:
