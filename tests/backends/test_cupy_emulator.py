@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import opspec
 from opspec import dtypes
 from opspec.conformance.oracle import exact_sum
 from opspec.errors import UnsupportedByBackend
@@ -456,6 +457,23 @@ def test_a_vector_read_between_vectors_is_undefined_behaviour(
         return UNNOTICED
 
     assert ended(judge) not in (UNNOTICED, REFUSED)
+
+
+def test_explain_names_the_tier_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    ones = np.ones((1, 4, 4, 4, 16), np.float16)
+    filters = np.ones((3, 3, 3, 16, 16), np.float16)
+    how = {"backend": "opspec.backends.cupy.emulator:backend"}
+    arguments = ("conv3d_transpose", ones, filters, [1, 4, 4, 4, 16], 1)
+    explained = opspec.explain(*arguments, **how)
+    assert explained.detail == "tier tensor: tensor cores take these operands as they lie"
+    assert f"runs, {explained.detail}" in str(explained)
+    monkeypatch.setenv("OPSPEC_CUPY_TIER", "simt")
+    assert opspec.explain(*arguments, **how).detail == "tier simt: it was asked for"
+    monkeypatch.setenv("OPSPEC_CUPY_TIER", "tensor")
+    wide = tuple(a.astype(np.float64) if isinstance(a, np.ndarray) else a for a in arguments)
+    refused = opspec.explain(*wide, **how).detail
+    assert refused is not None
+    assert refused.startswith("but fails: backend 'cupy': tier tensor: its tensor cores'")
 
 
 def test_a_launch_is_checked_against_the_kernel() -> None:
