@@ -460,18 +460,23 @@ def test_a_vector_read_between_vectors_is_undefined_behaviour(
 
 
 def test_explain_names_the_tier_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    ones = np.ones((1, 4, 4, 4, 16), np.float16)
-    filters = np.ones((3, 3, 3, 16, 16), np.float16)
-    how = {"backend": "opspec.backends.cupy.emulator:backend"}
-    arguments = ("conv3d_transpose", ones, filters, [1, 4, 4, 4, 16], 1)
-    explained = opspec.explain(*arguments, **how)
-    assert explained.detail == "tier tensor: tensor cores take these operands as they lie"
-    assert f"runs, {explained.detail}" in str(explained)
+    def detail(dtype: str) -> str | None:
+        explained = opspec.explain(
+            "conv3d_transpose",
+            np.ones((1, 4, 4, 4, 16), dtype),
+            np.ones((3, 3, 3, 16, 16), dtype),
+            [1, 4, 4, 4, 16],
+            1,
+            backend="opspec.backends.cupy.emulator:backend",
+        )
+        assert f"runs, {explained.detail}" in str(explained)
+        return explained.detail
+
+    assert detail("float16") == "tier tensor: tensor cores take these operands as they lie"
     monkeypatch.setenv("OPSPEC_CUPY_TIER", "simt")
-    assert opspec.explain(*arguments, **how).detail == "tier simt: it was asked for"
+    assert detail("float16") == "tier simt: it was asked for"
     monkeypatch.setenv("OPSPEC_CUPY_TIER", "tensor")
-    wide = tuple(a.astype(np.float64) if isinstance(a, np.ndarray) else a for a in arguments)
-    refused = opspec.explain(*wide, **how).detail
+    refused = detail("float64")
     assert refused is not None
     assert refused.startswith("but fails: backend 'cupy': tier tensor: its tensor cores'")
 
