@@ -7,6 +7,7 @@ cores); `benchmarks/gpu_run.py` measures what it should be.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from opspec.backends.cupy import SIXTEEN_BITS
@@ -113,6 +114,7 @@ TABLE = (
 )
 
 
+@lru_cache(maxsize=1024)
 def choose(geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> Choice:
     """Return the tier for a problem that is not empty.
 
