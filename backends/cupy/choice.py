@@ -1,8 +1,8 @@
 """Which tier computes a problem: a table, read from the top.
 
 A row says for which problems a tier is preferred. The first row whose tier can take the problem on
-this device wins. The order is that of the study (memory traffic of the columns, rates of tensor
-cores); `benchmarks/gpu_run.py` measures what it should be.
+this device wins. The order follows from memory traffic (columns move many times what the operands
+hold) and from what tensor cores can do; no GPU has been asked yet.
 """
 
 from collections.abc import Callable

@@ -83,10 +83,9 @@ def _in_slabs(
 
 def _columns(port: Port, geometry: ConvGeometry, panel: Array, data: Array) -> Array:
     """Return the columns: batch x places x taps x channels, as rows of one matrix."""
-    kind = "float64" if geometry.dtype == "float64" else "float32"
     places = prod(window.output for window in geometry.windows)
     shape = (geometry.batch * places, panel.shape[0])
-    made = port.empty(shape, dtypes.numpy_dtype(kind))
+    made = port.empty(shape, dtypes.numpy_dtype(_sums_of(geometry)))
     if made.size == 0:
         return made
     if channel_axis(geometry.data_format) == 4:
@@ -134,7 +133,12 @@ def columns_bytes(geometry: ConvGeometry) -> int:
     """Return how large the columns of a problem are."""
     places = geometry.batch * prod(window.output for window in geometry.windows)
     taps = prod(window.kernel for window in geometry.windows)
-    return places * taps * geometry.in_channels * (8 if geometry.dtype == "float64" else 4)
+    return places * taps * geometry.in_channels * dtypes.size_of(_sums_of(geometry))
+
+
+def _sums_of(geometry: ConvGeometry) -> str:
+    """Return the dtype of the columns."""
+    return "float64" if geometry.dtype == "float64" else "float32"
 
 
 def _launches(geometry: ConvGeometry, result: tuple[int, ...]) -> tuple[Launch, ...]:

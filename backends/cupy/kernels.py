@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from opspec.backends.cupy.problem import PROBLEM
+from opspec.dtypes import size_of
 
 SOURCES = Path(__file__).parent / "cuda"
 HEADERS = ("numbers.cuh", "tensor.cuh", "problem.cuh")
@@ -17,7 +18,6 @@ C_TYPES = {
     "float32": "float",
     "float64": "double",
 }
-ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 PROBLEM_BYTES = PROBLEM.itemsize
 ROW_BYTES = 32
 # A line of a tensor core's slice: 64 bytes of k, and 16 that keep the banks apart.
@@ -146,7 +146,7 @@ def tensor(dtype: str, tile: Tile, *, vector: bool, by_row: bool) -> Kernel:
     """Return the kernel for tensor cores."""
     warp_rows, warp_channels, stages = tile.parameters
     threads = tile.rows // warp_rows * (tile.channels // warp_channels) * 32
-    item = ITEM_BYTES[dtype]
+    item = size_of(dtype)
     ring = stages * (tile.rows + tile.channels) * LINE_BYTES
     kept = tile.rows * (tile.channels * item + 16)
     return _product(

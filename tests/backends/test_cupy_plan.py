@@ -348,6 +348,5 @@ def test_problem_of_a_phase_says_what_phases_say() -> None:
             assert tuple(map(int, axis["phase"][remainder])) == phase(window, remainder)
 
 
-def test_every_row_of_the_table_can_win() -> None:
-    # The last row takes what no other does; each one above must be worth its place.
+def test_the_table_ends_with_the_tier_that_takes_everything() -> None:
     assert [row.tier for row in choice.TABLE] == ["gemm", "simt", "tensor", "simt"]

@@ -10,17 +10,13 @@ import numpy as np
 
 from opspec.backends.cupy.emulator import build, memory
 from opspec.backends.cupy.kernels import Kernel
+from opspec.backends.cupy.plan import MOST_BLOCKS
 from opspec.backends.cupy.port import Traits
 
 ORDERS = ("forward", "backward", "shuffled")
 ORDER_VARIABLE = "OPSPEC_EMULATED_ORDER"
 # An H200, but with few multiprocessors, so that small problems fill it.
-TRAITS = Traits(
-    capability=90,
-    processors=4,
-    shared_bytes=227 * 1024,
-)
-MOST_BLOCKS = 2**31 - 1
+TRAITS = Traits(capability=90, processors=4, shared_bytes=227 * 1024)
 MOST_THREADS = 1024
 _MESSAGE = 500
 
