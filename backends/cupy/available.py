@@ -32,15 +32,13 @@ def _without_device(driver: int) -> str:
 
 def _without_compiler() -> str | None:
     """Say what is missing for compiling kernels, or None."""
-    from cupy.cuda import nvrtc
+    from opspec.backends.cupy.compiler import compiler_library, headers
 
     try:
-        nvrtc.getVersion()
+        compiler_library()
     # A library that is not found shows as one of several types, by CuPy's version.
     except Exception as error:
         return f"NVRTC, which compiles the kernels, cannot be loaded ({error}); {EXTRAS}"
-    from opspec.backends.cupy.compiler import headers
-
     if headers() is None:
         return f"CUDA's headers (cuda_fp16.h) are not installed; {EXTRAS}"
     return None

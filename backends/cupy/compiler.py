@@ -10,6 +10,7 @@ also chooses sm_90 and not sm_90a, which the instructions of these kernels do no
 
 import hashlib
 import os
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,26 @@ from typing import Any
 from opspec.backends.cupy.kernels import Kernel
 from opspec.cache_folder import kept
 
+_LOADING = threading.Lock()
+
 OPTIONS = ("-std=c++17", "-ftz=false", "-fmad=true", "--ptxas-options=-v")
 
 
 class KernelCompileError(RuntimeError):
     """NVRTC refuses a kernel: a fault of opspec, or a toolkit that is too old."""
+
+
+def compiler_library() -> Any:
+    """Return CuPy's NVRTC, with its shared library loaded.
+
+    The first call of any of its functions loads the library. Where two threads do so at once,
+    NVRTC does not find the second library that it needs, and every compilation fails.
+    """
+    from cupy.cuda import nvrtc
+
+    with _LOADING:
+        nvrtc.getVersion()
+    return nvrtc
 
 
 @cache
@@ -46,8 +62,7 @@ def target(capability: int) -> str:
     Machine code runs on every later device of the same major capability. For a device that is
     newer than NVRTC, it is the newest virtual architecture, and the driver compiles the rest.
     """
-    from cupy.cuda import nvrtc
-
+    nvrtc = compiler_library()
     known = [arch for arch in nvrtc.getSupportedArchs() if arch <= capability]
     if not known:
         raise KernelCompileError(
@@ -61,8 +76,7 @@ def target(capability: int) -> str:
 
 def module_file(kernel: Kernel, capability: int) -> Path:
     """Return a file with a kernel's machine code for a device, compiled at the first need."""
-    from cupy.cuda import nvrtc
-
+    nvrtc = compiler_library()
     arch = target(capability)
     source = kernel.source()
     digest = hashlib.sha256(repr((source, OPTIONS, arch, nvrtc.getVersion())).encode()).hexdigest()
@@ -79,8 +93,7 @@ def compiled(source: str, arch: str) -> tuple[bytes, str]:
     KernelCompileError
         If the compiler refuses the source.
     """
-    from cupy.cuda import nvrtc
-
+    nvrtc = compiler_library()
     options = (*OPTIONS, f"-arch={arch}", f"-I{headers()}")
     program: Any = nvrtc.createProgram(source, "opspec.cu", (), ())
     try:
