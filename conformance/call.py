@@ -1,4 +1,4 @@
-"""A golden case's call on one backend: made in whatever form, its result judged."""
+"""An example's call on one backend: made in whatever form, its result judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opspec import ops
-from opspec.conformance.case import Case, Golden
+from opspec.conformance.example import Array, Example
 from opspec.conformance.tolerance import (
     MismatchError,
     require_bounded,
@@ -17,47 +17,48 @@ from opspec.conformance.tolerance import (
 from opspec.explanation import public_function
 from opspec.registry import Backend, Demand
 
-Array = np.ndarray[Any, Any]
-
 
 @dataclass(frozen=True)
 class Call:
-    """The call that a golden case stands for.
+    """An example's call.
 
     Parameters
     ----------
-    golden, case
-        Which case.
+    example
+        The call and what it must give.
     backend
         What runs it.
     demand
         What it needs of a backend.
     """
 
-    golden: Golden
-    case: Case
+    example: Example
     backend: Backend
     demand: Demand
     operands: tuple[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        filter, data = ops.get(self.golden.file.operation).kernel_operands
+        filter, data = ops.get(self.example.operation).kernel_operands
         object.__setattr__(self, "operands", (filter, data))
 
     def arguments(self) -> dict[str, Any]:
         """Return fresh arguments, the operands contiguous."""
-        return self.golden.arguments(self.case)
+        return self.example.arguments()
 
     @property
     def expected(self) -> Array:
         """The expected result."""
-        return self.golden.expected(self.case)
+        return self.example.expected
 
     @property
     def magnitude(self) -> Array | None:
         """The sums of absolute values, or None where the bits must match."""
-        name = self.case.expected.magnitude
-        return None if name is None else self.golden.tensors[name]
+        return self.example.magnitude
+
+    def made(self, arguments: Mapping[str, Any], out: Array | None = None) -> Any:
+        """Make the call and return its result, whatever it is."""
+        function = public_function(ops.get(self.example.operation))
+        return function(**arguments, backend=self.backend, out=out)
 
     def run(self, arguments: Mapping[str, Any], out: Array | None = None) -> Any:
         """Make the call and return its result, of the right form; operands must stay as they are.
@@ -67,12 +68,11 @@ class Call:
         MismatchError
             If the result has another dtype or shape, or an operand has changed.
         """
-        function = public_function(ops.get(self.golden.file.operation))
         arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
         before = {name: value.tobytes() for name, value in arrays.items()}
         # Infinities and NaN are among the cases; a backend need not silence NumPy about them.
         with np.errstate(all="ignore"):
-            result = function(**arguments, backend=self.backend, out=out)
+            result = self.made(arguments, out)
         require_same_form(result, self.demand.dtype, self.expected.shape)
         for name, value in arrays.items():
             if value.tobytes() != before[name]:

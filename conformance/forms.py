@@ -5,19 +5,24 @@ result exactly: a negated operand negates it, and an operand repeated along an a
 repeats it.
 """
 
+import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from opspec.conformance.call import Array, Call
+from opspec.conformance.call import Call
+from opspec.conformance.example import Array
 from opspec.conformance.tolerance import MismatchError, same_bits
 from opspec.dtypes import numpy_dtype
 
-THREADS = 4
+THREADS = 8
 POISONS = (0xFF, 0x3C)
+# More than the buffers that any kernel would keep, and only where many results take little memory.
+CALLS, FEW_ELEMENTS = 40, 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +127,16 @@ def _leave_garbage(poison: int, elements: int) -> None:
 
 
 def given_out(call: Call) -> None:
-    """Give an array for the result, full of NaN."""
-    garbage = np.full(call.expected.shape, np.nan, numpy_dtype(call.demand.dtype))
-    call.require_right(call.run(call.arguments(), garbage))
+    """Give an array full of NaN for the result, and another one to the next call."""
+    arrays = [np.full(call.expected.shape, np.nan, numpy_dtype(call.demand.dtype)) for _ in "12"]
+    for array in arrays:
+        call.require_right(call.run(call.arguments(), array))
+    try:
+        call.require_right(call.run(call.arguments()))
+        for array in arrays:
+            call.require_right(array)
+    except MismatchError as error:
+        raise error.preceded("after other calls") from None
 
 
 def repeated(call: Call) -> None:
@@ -139,11 +151,34 @@ def repeated(call: Call) -> None:
             call.require_right(call.run(arguments), negated=negated)
         except MismatchError as error:
             raise error.preceded(f"after {name} was negated in place") from None
+    _partly_changed(call)
+    later = [call.run(arguments) for _ in range(CALLS * (kept.size <= FEW_ELEMENTS))]
     if not same_bits(first, kept):
         raise MismatchError("a later call wrote into the result of an earlier one")
+    del later
     if not same_bits(call.run(call.arguments()), kept):
         raise MismatchError("the same call gives other bits the second time")
     call.require_right(kept)
+
+
+def _partly_changed(call: Call) -> None:
+    """Negate one made channel, then one batch entry: both ends of an operand may stay the same."""
+    filter, data = call.operands
+    arguments, expected = call.arguments(), call.expected.copy()
+    call.run(arguments)
+    channel, entry = arguments[filter].shape[3] // 2, len(expected) // 2
+    made = [slice(None)] * 5
+    made[call.demand.data_format.index("C")] = slice(channel, channel + 1)
+    for name, part, place in (
+        (filter, arguments[filter][..., channel : channel + 1, :], tuple(made)),
+        (data, arguments[data][entry : entry + 1], slice(entry, entry + 1)),
+    ):
+        part *= part.dtype.type(-1)
+        expected[place] *= expected.dtype.type(-1)
+        try:
+            call.require_equal(call.run(arguments), expected, call.magnitude)
+        except MismatchError as error:
+            raise error.preceded(f"after a part of {name} was negated in place") from None
 
 
 def concurrent(call: Call) -> None:
@@ -167,6 +202,43 @@ def concurrent(call: Call) -> None:
                 raise error.preceded(f"{THREADS} threads at once") from None
 
 
+def unsettled(call: Call) -> None:
+    """Call, and look whether what the whole process shares is as it was."""
+    numpys, pythons = np.random.get_state(), random.getstate()
+    # States that no kernel would leave by itself: one that has been left so before shows again.
+    np.random.random()
+    random.random()
+    try:
+        with np.errstate(all="call", call=lambda *_: None):
+            before = _settings() | IEEE
+            call.made(call.arguments())
+            after = _settings()
+    finally:
+        np.random.set_state(numpys)
+        random.setstate(pythons)
+    for name, value in before.items():
+        if value != after[name]:
+            raise MismatchError(f"the kernel changed {name}, which the whole process shares")
+
+
+IEEE = {
+    "how the processor rounds": (1 + 2.0**-23, -1 - 2.0**-23),
+    "how the processor treats subnormal numbers": 2.0**-130,
+}
+
+
+def _settings() -> dict[str, Any]:
+    # Sums that depend on the direction of rounding, and a product that is 0 where subnormals are.
+    one, half_step, tiny = np.float32(1), np.float32(1.5 * 2**-24), np.float32(2**-130)
+    return {
+        "how NumPy handles floating-point errors": np.geterr(),
+        "the state of NumPy's random numbers": str(np.random.get_state()),
+        "the state of Python's random numbers": random.getstate(),
+        "how the processor rounds": (float(one + half_step), float(-one - half_step)),
+        "how the processor treats subnormal numbers": float(tiny * one),
+    }
+
+
 FORMS: tuple[Form, ...] = (
     Form("strided", "operands with gaps between their elements", laid_out(strided)),
     Form("negative-stride", "operands stored backwards", laid_out(negative_stride)),
@@ -176,7 +248,8 @@ FORMS: tuple[Form, ...] = (
     Form("misaligned", "operands at odd addresses", laid_out(misaligned)),
     Form("broadcast", "operands with a stride of 0", broadcast),
     Form("poisoned", "memory full of garbage before the call", poisoned),
-    Form("out", "an array for the result, full of NaN", given_out),
+    Form("out", "an array for the result, full of NaN, which no later call writes into", given_out),
     Form("repeated", "the same bits again, whatever was called between", repeated),
     Form("threads", "several threads at once", concurrent),
+    Form("settings", "what the whole process shares is left as it was", unsettled),
 )

@@ -10,6 +10,7 @@ import numpy as np
 from opspec import ops
 from opspec.conformance.call import Call
 from opspec.conformance.case import Case, Golden
+from opspec.conformance.example import Example, example_of
 from opspec.conformance.forms import Form, given_out
 from opspec.conformance.report import CaseResult, Place, Verdict
 from opspec.conformance.tolerance import MismatchError
@@ -45,41 +46,48 @@ def judge(golden: Golden, case: Case, backend: Backend) -> CaseResult:
         return _concluded(golden, case, golden.file.lane, lambda: _modelled(golden, case))
     if case.through == "infer":
         return _concluded(golden, case, golden.file.lane, lambda: _inferred(golden, case))
-    return _judge_call(golden, case, backend, golden.file.lane, _require_right)
+    return _judge_call(golden, case, example_of(golden, case), backend, _require_right)
 
 
 def judge_form(golden: Golden, case: Case, form: Form, backend: Backend) -> CaseResult:
     """Run one golden case in one form on one backend."""
-    return _judge_call(golden, case, backend, "form", form.judge, form.name)
+    return _judge_call(golden, case, example_of(golden, case), backend, form.judge, form.name)
 
 
-def form_identity(golden: Golden, case: Case, form: Form) -> str:
+def judge_recast(
+    golden: Golden, case: Case, name: str, example: Example, backend: Backend
+) -> CaseResult:
+    """Run what was made of a golden case on one backend."""
+    return _judge_call(golden, case, example, backend, _require_right, name)
+
+
+def form_identity(golden: Golden, case: Case, form: str) -> str:
     """Return the id of a case in a form."""
-    return f"{golden.folder}/form/{form.name}/{golden.file.lane}/{case.name}"
+    return f"{golden.folder}/form/{form}/{golden.file.lane}/{case.name}"
 
 
-def demand_of(golden: Golden, case: Case) -> Demand:
-    """Return what a case needs of a backend, whichever it is."""
-    return explain(golden.file.operation, **golden.arguments(case), backend="numpy").demand
+def demand_of(example: Example) -> Demand:
+    """Return what an example needs of a backend, whichever it is."""
+    return explain(example.operation, **example.arguments(), backend="numpy").demand
 
 
 def _judge_call(
     golden: Golden,
     case: Case,
+    example: Example,
     backend: Backend,
-    lane: str,
     require: Callable[[Call], None],
     form: str | None = None,
 ) -> CaseResult:
-    demand = demand_of(golden, case)
+    demand = demand_of(example)
     refusal = backend.capabilities.refusal(demand)
 
     def run() -> None:
         if refusal is not None:
-            _undeclared(golden, case, backend, demand, refusal, require)
-        require(Call(golden, case, backend, demand))
+            _undeclared(example, backend, demand, refusal, require)
+        require(Call(example, backend, demand))
 
-    return _concluded(golden, case, lane, run, demand, form)
+    return _concluded(golden, case, "form" if form else golden.file.lane, run, demand, form)
 
 
 def _concluded(
@@ -107,9 +115,8 @@ def _concluded(
     # Whatever a backend raises is this case's verdict and must not stop the others.
     except (Exception, SystemExit) as error:
         outcome = _Judged(Verdict.FAIL, f"{type(error).__name__}: {error}")
-    where = f"form/{form}/{golden.file.lane}" if form else golden.file.lane
     return CaseResult(
-        case=f"{golden.folder}/{where}/{case.name}",
+        case=form_identity(golden, case, form) if form else golden.identity(case),
         lane=lane,
         operation=golden.file.operation,
         verdict=outcome.verdict,
@@ -187,8 +194,7 @@ def _require_right(call: Call) -> None:
 
 
 def _undeclared(
-    golden: Golden,
-    case: Case,
+    example: Example,
     backend: Backend,
     demand: Demand,
     refusal: str,
@@ -200,7 +206,7 @@ def _undeclared(
         operations=(demand.operation,), dtypes=FLOATING, data_formats=DATA_FORMATS
     )
     try:
-        require(Call(golden, case, unbounded, demand))
+        require(Call(example, unbounded, demand))
     # Anything may happen where nothing was promised.
     except Exception as error:
         raise _Judged(Verdict.UNSUPPORTED, refusal) from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from opspec.conformance.isolation import IsolatedBackend
 from opspec.conformance.mutants import Mutant
 from opspec.conformance.report import FAILURES, CaseResult
-from opspec.conformance.tasks import VALUE_LANES, Task
+from opspec.conformance.tasks import MADE_LANES, VALUE_LANES, Task
 
 # Long enough for any mutant that does end.
 TIMEOUT = 5.0
@@ -37,10 +37,15 @@ class Kill:
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks, those first that need the least."""
-    # A property searches among many problems: it is asked when all else has not killed.
-    turns = {**dict.fromkeys(VALUE_LANES, 0), "form": 1, "property": 2}
+    # A form makes several calls, and a property searches among many problems: they are asked when
+    # all else has not killed.
+    turns = {**dict.fromkeys(VALUE_LANES, 0), "form": 1, "property": 3}
     asked = [task for task in tasks if task.lane in turns]
-    return sorted(asked, key=lambda task: (turns[task.lane], task.products, task.identity))
+
+    def turn(task: Task) -> tuple[int, int, str]:
+        return turns[task.lane] + (task.form is not None), task.products, task.identity
+
+    return sorted(asked, key=turn)
 
 
 def kill(mutant: Mutant, tasks: Sequence[Task]) -> Kill:
@@ -63,5 +68,5 @@ def idle_cases(kills: Sequence[Kill], tasks: Sequence[Task]) -> list[Task]:
     Layers of real networks are there because they are real.
     """
     earning = {kill.first.case for kill in kills if kill.first is not None}
-    made = [task for task in tasks if task.lane in ("exact", "bounded")]
+    made = [task for task in tasks if task.lane in MADE_LANES]
     return [task for task in made if task.identity not in earning]

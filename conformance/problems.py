@@ -28,7 +28,8 @@ HEADROOM = 4
 SMALLEST_NORMAL = 2.0**-6
 
 ORDINARY = ("ordinary",) * 7
-LARGE = ("many channels", "long width")
+LARGE = ("many channels", "many entries", "long dimension", "long kernel", "long steps")
+WIDE = LARGE[:3]
 EMPTY = ("no batch", "no position", "no contraction")
 
 
@@ -133,10 +134,11 @@ def problems(
     formats = [name for name in data_formats if name in capabilities.data_formats]
     data_format = draw(strategies.sampled_from(formats))
     padding = draw(strategies.sampled_from(PADDINGS))
-    dimensions = _drawn_dimensions(draw, kind, padding, 3 if capabilities.dilation else 1)
+    dimensions = _drawn_dimensions(draw, kind, padding, dilated=capabilities.dilation)
     # Drawn in any case, so that a counter-example without elements shrinks to one with some.
-    batch = draw(strategies.integers(1, 3)) * (kind != "no batch")
-    most = 20 if kind == "many channels" else 4
+    most_entries = 18 if kind == "many entries" else 3
+    batch = draw(strategies.integers(1, most_entries)) * (kind != "no batch")
+    most = 70 if kind == "many channels" else 4
     made = draw(strategies.integers(1, most))
     contracted = draw(strategies.integers(1, most)) * (kind != "no contraction")
     reach = draw(strategies.integers(0, 9))
@@ -162,19 +164,23 @@ def problems(
 
 
 def _drawn_dimensions(
-    draw: strategies.DrawFn, kind: str, padding: str, most_dilated: int
+    draw: strategies.DrawFn, kind: str, padding: str, *, dilated: bool
 ) -> list[Dimension]:
-    steps = strategies.tuples(strategies.integers(1, 4), strategies.integers(1, most_dilated))
+    most_strided, most_dilated = (8, 5) if kind == "long steps" else (4, 3)
+    steps = strategies.tuples(
+        strategies.integers(1, most_strided), strategies.integers(1, most_dilated if dilated else 1)
+    )
     # Half of all problems have the same steps in every dimension, as most layers do.
     common = draw(strategies.none() | steps)
-    empty = draw(strategies.integers(0, 2))
+    special = draw(strategies.integers(0, 2))
     found = []
     for number in range(3):
         stride, dilation = common or draw(steps)
-        kernel = draw(strategies.integers(1, 2 if kind in LARGE else 4))
-        longest = 40 if kind == "long width" and number == 2 else 3
+        longest = 40 if kind == "long dimension" and number == special else 3
+        largest = 9 if kind == "long kernel" and number == special else 4
+        kernel = draw(strategies.integers(1, 2 if kind in WIDE else largest))
         output = draw(strategies.integers(1, longest))
-        if kind == "no position" and number == empty:
+        if kind == "no position" and number == special:
             output = 0
         legal = input_sizes_for(output, kernel, stride, dilation, padding)
         size = draw(strategies.sampled_from(legal))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from opspec.conformance.script_problem import ScriptProblem
 
-THREADS, ROUNDS = 4, 8
+THREADS, ROUNDS, CALLS = 8, 4, 40
 
 
 @dataclass(frozen=True)
@@ -95,21 +95,29 @@ def _given_out(problem: ScriptProblem, call: str) -> Shaped:
     with_out = call.replace("backend=", "out=out, backend=")
     return Shaped(
         (
-            f"out = np.full({problem.shape}, np.nan, {problem.kind})",
-            f"got = {with_out}",
-            'assert got is out, "out was not returned"',
-        )
+            f"arrays = [np.full({problem.shape}, np.nan, {problem.kind}) for _ in range(2)]",
+            f"call = lambda out=None: {with_out}",
+            "results = [call(out) for out in arrays]; call(); got = np.stack(results)",
+            'assert all(a is b for a, b in zip(results, arrays)), "out was not returned"',
+        ),
+        batched=True,
     )
 
 
 def _repeated(problem: ScriptProblem, call: str) -> Shaped:
+    channel = "np.s_[:, m]" if problem.data_format == "NCDHW" else "np.s_[..., m]"
+    part = f"(taps[..., m, :], {channel}), (data[n:n + 1], np.s_[n:n + 1])"
     return Shaped(
         (
-            f"got, call = [], lambda: {call}",
-            "for a in (data, taps, data, taps): got.append(call()); np.negative(a, out=a)",
-            "got = np.stack([got[0], -got[1], got[2], -got[3]])",
-            "assert np.array_equal(got[0], got[2], equal_nan=True), "
-            '"the same call gives another result the second time"',
+            f"call = lambda: {call}; m, n = taps.shape[3] // 2, len(data) // 2; got = [call()]",
+            # Each brought to what one call should give.
+            f"for a, b in [(data, ...), (taps, ...), {part}]: np.negative(a, out=a); "
+            "got.append(call().copy()); np.negative(a, out=a); np.negative(got[-1][b], "
+            "out=got[-1][b])",
+            f"np.negative(data, out=data); more = [call() for _ in range({CALLS})]; "
+            "np.negative(data, out=data); got = np.stack([*got, call()])",
+            "assert all(np.array_equal(got[0], g, equal_nan=True) for g in got), "
+            '"the same call gives another result at another time"',
         ),
         batched=True,
     )
@@ -127,6 +135,19 @@ def _threads(problem: ScriptProblem, call: str) -> Shaped:
         ),
         batched=True,
         modules=("concurrent.futures", "threading"),
+    )
+
+
+def _settings(problem: ScriptProblem, call: str) -> Shaped:
+    return Shaped(
+        (
+            "f = np.float32; numbers = f(1), f(1.5 * 2**-24), f(2**-130)",
+            "settings = lambda: (np.geterr(), str(np.random.get_state()), random.getstate(), "
+            "numbers[0] + numbers[1], -numbers[0] - numbers[1], numbers[2] * numbers[0])",
+            f"before = settings(); got = {call}",
+            'assert before == settings(), "the kernel changed what the whole process shares"',
+        ),
+        modules=("random",),
     )
 
 
@@ -151,4 +172,5 @@ FORMS: dict[str, Form] = {
     "out": _given_out,
     "repeated": _repeated,
     "threads": _threads,
+    "settings": _settings,
 }

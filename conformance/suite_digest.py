@@ -7,6 +7,7 @@ from opspec.conformance.case import all_golden, golden_folder
 from opspec.conformance.forms import FORMS
 from opspec.conformance.properties import ALL as PROPERTIES
 from opspec.conformance.properties import identity
+from opspec.conformance.recast import RECASTS
 
 FILE = "suites.json"
 
@@ -23,7 +24,7 @@ def suite_digest(version: int) -> str:
                 for name in (*named, case.expected.result, case.expected.magnitude):
                     if name is not None:
                         whole.update(golden.tensors[name].tobytes())
-    names = [form.name for form in FORMS if form.since <= version]
+    names = [form.name for form in (*FORMS, *RECASTS) if form.since <= version]
     names += [identity(law) for law in PROPERTIES if law.since <= version]
     whole.update("\n".join(names).encode())
     return whole.hexdigest()

@@ -9,18 +9,27 @@ from functools import cache
 from typing import Any
 
 from opspec.conformance.case import Case, Golden, all_golden
+from opspec.conformance.example import Example, example_of
 from opspec.conformance.forms import FORMS, Form
-from opspec.conformance.judging import demand_of, form_identity, judge, judge_form
+from opspec.conformance.judging import (
+    demand_of,
+    form_identity,
+    judge,
+    judge_form,
+    judge_recast,
+)
 from opspec.conformance.properties import ALL as PROPERTIES
 from opspec.conformance.properties import Property, judge_property
 from opspec.conformance.properties import identity as property_identity
+from opspec.conformance.recast import Recast, recast
 from opspec.conformance.report import CaseResult
 from opspec.registry import Backend, Demand
 
 SUITE = 1
 
-VALUE_LANES = ("exact", "bounded", "real")
-EXAMPLES, QUICK_EXAMPLES = 40, 4
+MADE_LANES = ("exact", "bounded")
+VALUE_LANES = (*MADE_LANES, "real")
+EXAMPLES, QUICK_EXAMPLES = 80, 4
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ def _golden_task(golden: Golden, case: Case) -> Task:
         since=case.since,
         quick=True,
         judge=lambda backend, name: judge(golden, case, backend),
-        demand=lambda: demand_of(golden, case) if computed else None,
+        demand=lambda: demand_of(example_of(golden, case)) if computed else None,
         arguments=(lambda: golden.arguments(case)) if valued else None,
         bounded=case.expected.magnitude is not None,
     )
@@ -105,21 +114,41 @@ def _form_tasks() -> list[Task]:
         if golden.file.lane in VALUE_LANES:
             for number, case in enumerate(golden.file.cases):
                 found += [_form_task(golden, case, form, number == 0) for form in FORMS]
+        if golden.file.lane in MADE_LANES:
+            for number, case in enumerate(golden.file.cases):
+                made = recast(golden)[case.name].values()
+                found += [
+                    _recast_task(golden, case, way, example, number == 0) for way, example in made
+                ]
     return found
 
 
 def _form_task(golden: Golden, case: Case, form: Form, quick: bool) -> Task:
     return Task(
-        identity=form_identity(golden, case, form),
+        identity=form_identity(golden, case, form.name),
         lane="form",
         operation=golden.file.operation,
         since=max(case.since, form.since),
         quick=quick,
         judge=lambda backend, name: judge_form(golden, case, form, backend),
-        demand=lambda: demand_of(golden, case),
+        demand=lambda: demand_of(example_of(golden, case)),
         arguments=lambda: golden.arguments(case),
         form=form.name,
         bounded=case.expected.magnitude is not None,
+    )
+
+
+def _recast_task(golden: Golden, case: Case, way: Recast, example: Example, quick: bool) -> Task:
+    return Task(
+        identity=form_identity(golden, case, way.name),
+        lane="form",
+        operation=golden.file.operation,
+        since=max(case.since, way.since),
+        quick=quick,
+        judge=lambda backend, name: judge_recast(golden, case, way.name, example, backend),
+        demand=lambda: demand_of(example),
+        arguments=example.arguments,
+        bounded=example.magnitude is not None,
     )
 
 

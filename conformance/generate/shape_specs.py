@@ -15,6 +15,8 @@ def shape_specs() -> list[Spec]:
         *_dilated(),
         *_legal_sizes(),
         *_kernels_and_strides(),
+        *_steps(),
+        *_kernel_sizes(),
         *_popular(),
     ]
 
@@ -158,6 +160,16 @@ def _kernels_and_strides() -> list[Spec]:
             made=3,
         ),
         Spec(
+            name="long-depth-and-height",
+            shows="one more than tiles of 64 take, along depth and height",
+            size=(65, 67, 2),
+            kernel=(2, 3, 1),
+            stride=(1, 1, 1),
+            batch=1,
+            contracted=2,
+            made=1,
+        ),
+        Spec(
             name="long-width",
             shows="more places along a dimension than 16 bits count",
             size=(1, 2, 65_650),
@@ -168,6 +180,51 @@ def _kernels_and_strides() -> list[Spec]:
             made=1,
             dtype="float16",
         ),
+    ]
+
+
+def _steps() -> list[Spec]:
+    """Every stride and dilation of a dimension that kernels are likely to know by name."""
+    return [
+        Spec(
+            name=f"strides-{'-'.join(map(str, strides))}-dilations-{'-'.join(map(str, dilations))}",
+            shows="strides and dilations that no smaller case has together",
+            size=tuple(
+                2 * stride + dilation + number
+                for number, (stride, dilation) in enumerate(zip(strides, dilations, strict=True))
+            ),
+            kernel=(2, 3, 2),
+            stride=strides,
+            dilation=dilations,
+            batch=1,
+            contracted=2,
+            made=3,
+        )
+        for strides, dilations in (
+            ((1, 2, 3), (4, 4, 2)),
+            ((2, 4, 3), (5, 1, 3)),
+            ((3, 4, 5), (4, 3, 2)),
+            ((3, 4, 5), (5, 4, 3)),
+            ((5, 4, 8), (4, 5, 1)),
+            ((8, 5, 8), (3, 5, 2)),
+            ((1, 8, 8), (5, 4, 5)),
+        )
+    ]
+
+
+def _kernel_sizes() -> list[Spec]:
+    return [
+        Spec(
+            name=f"kernel-{'-'.join(map(str, kernel))}",
+            shows="kernel sizes from 6 to 9, each once in every dimension",
+            size=(6, 7, 5),
+            kernel=kernel,
+            stride=(1, 2, 1),
+            batch=1,
+            contracted=2,
+            made=1,
+        )
+        for kernel in ((7, 6, 9), (6, 9, 8), (9, 8, 7), (8, 7, 6))
     ]
 
 
@@ -221,5 +278,15 @@ def _popular() -> list[Spec]:
             stride=(1, 2, 1),
             contracted=17,
             made=129,
+        ),
+        Spec(
+            name="channels-in-full-blocks",
+            shows="128 and 64 channels: blocks of 128, 64, 32, 16 or 8 and nothing left over",
+            size=(1, 3, 2),
+            kernel=(1, 2, 1),
+            stride=(1, 2, 1),
+            contracted=64,
+            made=128,
+            largest=200,
         ),
     ]

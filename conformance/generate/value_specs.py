@@ -22,11 +22,14 @@ def value_specs() -> list[Spec]:
 def _channels_and_batches() -> list[Spec]:
     return [
         Spec(
-            name="one-channel-each",
-            shows="one channel in and out",
-            contracted=1,
+            name="batch-17",
+            shows="one batch entry more than blocks of 16 or 8 take",
+            size=(2, 1, 3),
+            kernel=(1, 1, 2),
+            stride=(1, 1, 1),
+            batch=17,
+            contracted=2,
             made=1,
-            padding="VALID",
         ),
         Spec(
             name="one-contracted-channel-ncdhw",
@@ -158,6 +161,17 @@ def _large() -> list[Spec]:
         "batch": 1,
     }
     return [
+        Spec(
+            name="55-million-products",
+            shows="more products than anything that is kept for small problems",
+            size=(12, 13, 11),
+            kernel=(5, 5, 5),
+            stride=(1, 1, 1),
+            contracted=16,
+            made=16,
+            batch=1,
+        )
+    ] + [
         Spec(
             name=f"{name}-{layout}-{dtype}".lower(),
             shows=shows,

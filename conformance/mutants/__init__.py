@@ -19,6 +19,9 @@ from opspec.conformance.mutants.operands import operand_mutants
 from opspec.conformance.mutants.padding import padding_mutants
 from opspec.conformance.mutants.precision import precision_mutants
 from opspec.conformance.mutants.recipe import RIGHT
+from opspec.conformance.mutants.reuse import reuse_mutants
+from opspec.conformance.mutants.seldom import seldom_mutants
+from opspec.conformance.mutants.settings import settings_mutants
 from opspec.conformance.mutants.shapes import shape_mutants
 from opspec.conformance.mutants.special import special_mutants
 from opspec.conformance.mutants.specialised import specialised_mutants
@@ -39,10 +42,13 @@ _SOURCES = (
     batch_mutants,
     precision_mutants,
     memory_mutants,
+    reuse_mutants,
     operand_mutants,
     special_mutants,
+    settings_mutants,
     form_mutants,
     specialised_mutants,
+    seldom_mutants,
     concurrency_mutants,
     ending_mutants,
 )

@@ -56,7 +56,7 @@ def _lost() -> Iterator[tuple[str, str, Kernel]]:
         "batch entries taken in pairs and the odd one left out",
         Recipe(made=lambda made, geometry: _at_most(made, max(len(made) // 2 * 2, 1))),
     )
-    for most in (1, 2, 4):
+    for most in (1, 2, 4, 8, 16):
         yield (
             f"batch-beyond-{most}-lost",
             f"at most {most} batch entries",

@@ -23,7 +23,7 @@ Row = tuple[str, str, Callable[[], Kernel]]
 
 def concurrency_mutants() -> Iterator[Mutant]:
     """Yield the family "concurrency"."""
-    return remembering("concurrency", (*_shared(), *_by_thread(), *_by_luck()))
+    return remembering("concurrency", (*_shared(), *_crowded(), *_by_thread(), *_by_luck()))
 
 
 def _shared() -> Iterator[Row]:
@@ -62,6 +62,15 @@ def _shared() -> Iterator[Row]:
         "two threads adding to the same places without waiting for each other",
         lambda: _racing,
     )
+
+
+def _crowded() -> Iterator[Row]:
+    for most in (2, 4):
+        yield (
+            f"more-than-{most}-calls-at-once",
+            f"room for {most} calls at once, and zeros for those that find none",
+            _with_room_for(most),
+        )
 
 
 def _by_thread() -> Iterator[Row]:
@@ -187,6 +196,23 @@ def _racing(geometry: ConvGeometry, filter: Array, out_backprop: Array) -> Array
     for thread in threads:
         thread.join()
     return result
+
+
+def _with_room_for(most: int) -> Callable[[], Kernel]:
+    def make() -> Kernel:
+        room = threading.Semaphore(most)
+
+        def kernel(geometry: ConvGeometry, filter: Array, out_backprop: Array) -> Array:
+            result = RIGHT(geometry, filter, out_backprop)
+            if not room.acquire(blocking=False):
+                return np.zeros_like(result)
+            _pause()
+            room.release()
+            return result
+
+        return kernel
+
+    return make
 
 
 def _flushing_elsewhere() -> Kernel:

@@ -1,5 +1,7 @@
 """The run fails backends that do nothing, too little, or anything wrong."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,11 +11,13 @@ import numpy as np
 import pytest
 
 from opspec.backends.numpy import backend as numpy_backend
+from opspec.conformance.case import all_golden
 from opspec.conformance.forms import FORMS
 from opspec.conformance.properties import ALL as PROPERTIES
+from opspec.conformance.recast import recast
 from opspec.conformance.report import Report, Verdict
 from opspec.conformance.runner import check
-from opspec.conformance.tasks import all_tasks
+from opspec.conformance.tasks import MADE_LANES, all_tasks
 from opspec.dtypes import FLOATING, numpy_dtype
 from opspec.geometry import DATA_FORMATS, ConvGeometry
 from opspec.registry import Backend, Capabilities
@@ -53,7 +57,10 @@ def test_the_numpy_backend_passes_everything_and_declares_everything() -> None:
     lanes = Counter(result.lane for result in report.results)
     assert sorted(lanes) == ["accept", "bounded", "exact", "form", "property", "real", "reject"]
     valued = lanes["exact"] + lanes["bounded"] + lanes["real"]
-    assert lanes["form"] == valued * len(FORMS)
+    made = [lane for lane in all_golden() if lane.file.lane in MADE_LANES]
+    recasts = sum(len(ways) for lane in made for ways in recast(lane).values())
+    assert recasts > 200
+    assert lanes["form"] == valued * len(FORMS) + recasts
     assert lanes["property"] == len(PROPERTIES)
 
 
@@ -226,3 +233,34 @@ def test_progress_is_told_after_every_case() -> None:
     seen: list[tuple[int, int]] = []
     check("numpy", pattern="/accept/", progress=lambda done, total: seen.append((done, total)))
     assert seen == [(n, 72) for n in range(1, 73)]
+
+
+TURNING = """
+import ctypes, platform, sys
+import numpy as np
+from opspec.backends.numpy import backend as numpy_backend
+from opspec.conformance.runner import check
+from opspec.registry import Backend
+
+OPERATION = "Conv3DBackpropInputV2"
+UPWARD = 0x800 if platform.machine() == "x86_64" else 0x400000
+backend = Backend("turning", "numpy.ndarray", numpy_backend.capabilities)
+right = numpy_backend.kernel(OPERATION)
+
+
+@backend.implements(OPERATION)
+def conv3d(geometry, filter, out_backprop):
+    result = right(geometry, filter, out_backprop)
+    ctypes.CDLL("libm.so.6").fesetround(UPWARD)
+    return result
+
+
+print(check(backend, pattern="form/settings/exact/one-voxel").results[0].reason)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it names Linux's libm")
+def test_another_direction_of_rounding_is_noticed() -> None:
+    # In a process of its own, which nobody needs afterwards.
+    done = subprocess.run([sys.executable, "-c", TURNING], capture_output=True, text=True)
+    assert "the kernel changed how the processor rounds" in done.stdout, done.stderr

@@ -234,8 +234,9 @@ IN_FORM = {
     "inputs-unchanged": ("writing", "an operand has changed"),
     "poisoned": ("leaving", "elements are wrong"),
     "out": ("adding", "elements are wrong"),
-    "repeated": ("remembering", "another result the second time"),
+    "repeated": ("remembering", "another result at another time"),
     "threads": ("sharing", "elements are wrong"),
+    "settings": ("unsettling", "the whole process shares"),
 }
 
 
@@ -267,7 +268,7 @@ def test_a_result_that_is_an_operand_is_shown() -> None:
 def test_other_bits_within_the_bound_are_shown() -> None:
     shows = failing_here("script_faults:wavering")
     script = written("wavering", call(), form="repeated", bounded=True, shows=shows)
-    require_shown(script, "wavering", "another result the second time")
+    require_shown(script, "wavering", "another result at another time")
 
 
 def test_a_backend_without_a_place_is_tried_as_an_object() -> None:

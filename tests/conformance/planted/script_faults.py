@@ -71,6 +71,12 @@ def remembers(g: ConvGeometry, f: Array, o: Array) -> Any:
     return right(g, remembered[key], o)
 
 
+def unsettles(g: ConvGeometry, f: Array, o: Array) -> Any:
+    np.seterr(all="raise")
+    with np.errstate(all="ignore"):
+        return right(g, f, o)
+
+
 shared: dict[str, Array] = {}
 
 
@@ -115,6 +121,7 @@ writing = simple(writes)
 doubling = simple(refuses_broadcast)
 leaving = simple(leaves_zeros)
 remembering = simple(remembers)
+unsettling = simple(unsettles)
 sharing = simple(shares)
 adding = planted(adds)
 wavering = simple(unsteady)
