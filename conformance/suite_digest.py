@@ -24,7 +24,8 @@ def suite_digest(version: int) -> str:
                 for name in (*named, case.expected.result, case.expected.magnitude):
                     if name is not None:
                         whole.update(golden.tensors[name].tobytes())
-    names = [form.name for form in (*FORMS, *RECASTS) if form.since <= version]
+    names = [form.name for form in FORMS if form.since <= version]
+    names += [way.name for way in RECASTS if way.since <= version]
     names += [identity(law) for law in PROPERTIES if law.since <= version]
     whole.update("\n".join(names).encode())
     return whole.hexdigest()

@@ -189,10 +189,7 @@ def _steps() -> list[Spec]:
         Spec(
             name=f"strides-{'-'.join(map(str, strides))}-dilations-{'-'.join(map(str, dilations))}",
             shows="strides and dilations that no smaller case has together",
-            size=tuple(
-                2 * stride + dilation + number
-                for number, (stride, dilation) in enumerate(zip(strides, dilations, strict=True))
-            ),
+            size=_several_windows(strides, dilations),
             kernel=(2, 3, 2),
             stride=strides,
             dilation=dilations,
@@ -210,6 +207,17 @@ def _steps() -> list[Spec]:
             ((1, 8, 8), (5, 4, 5)),
         )
     ]
+
+
+def _several_windows(
+    strides: tuple[int, int, int], dilations: tuple[int, int, int]
+) -> tuple[int, int, int]:
+    """Return sizes of two or three windows, in which the last of two or three taps lands."""
+    depth, height, width = (
+        2 * stride + dilation + number
+        for number, (stride, dilation) in enumerate(zip(strides, dilations, strict=True))
+    )
+    return depth, height, width
 
 
 def _kernel_sizes() -> list[Spec]:
