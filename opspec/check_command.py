@@ -116,10 +116,18 @@ def _refusal(chosen: argparse.Namespace) -> str | None:
         for name in chosen.backends:
             if _emulator_of(name) is None:
                 return f"backend {name!r} has no emulator: it declares no emulated="
+    taken: dict[Path, str] = {}
     for option in WRITERS:
         file = getattr(chosen, option)
-        if file is not None and not file.parent.is_dir():
+        if file is None:
+            continue
+        if not file.parent.is_dir():
             return f"there is no folder {file.parent} for --{option}"
+        if file.is_dir():
+            return f"--{option} {file} is a folder; name a file"
+        other = taken.setdefault(file.resolve(), option)
+        if other != option:
+            return f"--{other} and --{option} name the same file, {file}"
     return None
 
 

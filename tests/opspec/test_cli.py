@@ -99,6 +99,30 @@ def test_a_folder_that_is_not_there_is_said_before_the_run(
     assert captured.out == ""
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--json", "."], "--json . is a folder; name a file"),
+        (
+            ["--json", "x", "--html", "./x"],
+            "--json and --html name the same file, x",
+        ),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_said_before_the_run(
+    options: list[str],
+    error: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "numpy", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == f"opspec: {error}\n"
+    assert captured.out == ""
+
+
 def test_brackets_without_end_are_a_word_that_a_rule_refuses(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
