@@ -11,7 +11,7 @@ from opspec import ops
 from opspec.conformance.call import Call
 from opspec.conformance.case import Case, Golden
 from opspec.conformance.example import Example, example_of
-from opspec.conformance.forms import Form, given_out
+from opspec.conformance.forms import given_out
 from opspec.conformance.report import CaseResult, Place, Verdict
 from opspec.conformance.tolerance import MismatchError
 from opspec.dtypes import FLOATING
@@ -46,19 +46,19 @@ def judge(golden: Golden, case: Case, backend: Backend) -> CaseResult:
         return _concluded(golden, case, golden.file.lane, lambda: _modelled(golden, case))
     if case.through == "infer":
         return _concluded(golden, case, golden.file.lane, lambda: _inferred(golden, case))
-    return _judge_call(golden, case, example_of(golden, case), backend, _require_right)
+    return _judge_call(golden, case, example_of(golden, case), backend, require_right)
 
 
-def judge_form(golden: Golden, case: Case, form: Form, backend: Backend) -> CaseResult:
-    """Run one golden case in one form on one backend."""
-    return _judge_call(golden, case, example_of(golden, case), backend, form.judge, form.name)
-
-
-def judge_recast(
-    golden: Golden, case: Case, name: str, example: Example, backend: Backend
+def judge_form(
+    golden: Golden,
+    case: Case,
+    example: Example,
+    backend: Backend,
+    require: Callable[[Call], None],
+    form: str,
 ) -> CaseResult:
-    """Run what was made of a golden case on one backend."""
-    return _judge_call(golden, case, example, backend, _require_right, name)
+    """Run what a golden case is in some form on one backend."""
+    return _judge_call(golden, case, example, backend, require, form)
 
 
 def form_identity(golden: Golden, case: Case, form: str) -> str:
@@ -181,7 +181,7 @@ def _inferred(golden: Golden, case: Case) -> None:
         raise _Judged(Verdict.FAIL, reason)
 
 
-def _require_right(call: Call) -> None:
+def require_right(call: Call) -> None:
     """Raise unless the result is right, also when it is written into an array full of NaN."""
     call.require_right(call.run(call.arguments()))
     takes_out = call.backend.takes_out(call.demand.operation)

@@ -28,8 +28,9 @@ HEADROOM = 4
 SMALLEST_NORMAL = 2.0**-6
 
 ORDINARY = ("ordinary",) * 7
-LARGE = ("many channels", "many entries", "long dimension", "long kernel", "long steps")
-WIDE = LARGE[:3]
+# A last dimension is what kernels run along, so that it is long more often than the others.
+WIDE = ("many channels", "many entries", "long width", "long dimension")
+LARGE = (*WIDE, "long kernel", "long steps")
 EMPTY = ("no batch", "no position", "no contraction")
 
 
@@ -173,10 +174,11 @@ def _drawn_dimensions(
     # Half of all problems have the same steps in every dimension, as most layers do.
     common = draw(strategies.none() | steps)
     special = draw(strategies.integers(0, 2))
+    long = {"long width": 2, "long dimension": special}.get(kind)
     found = []
     for number in range(3):
         stride, dilation = common or draw(steps)
-        longest = 40 if kind == "long dimension" and number == special else 3
+        longest = 40 if number == long else 3
         largest = 9 if kind == "long kernel" and number == special else 4
         kernel = draw(strategies.integers(1, 2 if kind in WIDE else largest))
         output = draw(strategies.integers(1, longest))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from opspec.conformance.call import Call
 from opspec.conformance.case import Case, Golden, all_golden
 from opspec.conformance.example import Example, example_of
 from opspec.conformance.forms import FORMS, Form
@@ -16,7 +17,7 @@ from opspec.conformance.judging import (
     form_identity,
     judge,
     judge_form,
-    judge_recast,
+    require_right,
 )
 from opspec.conformance.properties import ALL as PROPERTIES
 from opspec.conformance.properties import Property, judge_property
@@ -30,6 +31,7 @@ SUITE = 1
 MADE_LANES = ("exact", "bounded")
 VALUE_LANES = (*MADE_LANES, "real")
 EXAMPLES, QUICK_EXAMPLES = 80, 4
+QUICK_ELEMENTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -108,46 +110,49 @@ def _golden_task(golden: Golden, case: Case) -> Task:
 
 
 def _form_tasks() -> list[Task]:
-    """Return each value case in each form; a quick run takes the first case of each lane."""
+    """Return each value case in each form.
+
+    A quick run takes the first case of each lane, and what is small of those made of a case.
+    """
     found = []
     for golden in all_golden():
         if golden.file.lane in VALUE_LANES:
             for number, case in enumerate(golden.file.cases):
-                found += [_form_task(golden, case, form, number == 0) for form in FORMS]
-        if golden.file.lane in MADE_LANES:
-            for number, case in enumerate(golden.file.cases):
-                made = recast(golden)[case.name].values()
+                example = example_of(golden, case)
                 found += [
-                    _recast_task(golden, case, way, example, number == 0) for way, example in made
+                    _form_task(golden, case, form, example, form.judge, number == 0, form.name)
+                    for form in FORMS
+                ]
+        if golden.file.lane in MADE_LANES:
+            for case in golden.file.cases:
+                found += [
+                    _form_task(
+                        golden, case, way, made, require_right, made.expected.size <= QUICK_ELEMENTS
+                    )
+                    for way, made in recast(golden)[case.name].values()
                 ]
     return found
 
 
-def _form_task(golden: Golden, case: Case, form: Form, quick: bool) -> Task:
-    return Task(
-        identity=form_identity(golden, case, form.name),
-        lane="form",
-        operation=golden.file.operation,
-        since=max(case.since, form.since),
-        quick=quick,
-        judge=lambda backend, name: judge_form(golden, case, form, backend),
-        demand=lambda: demand_of(example_of(golden, case)),
-        arguments=lambda: golden.arguments(case),
-        form=form.name,
-        bounded=case.expected.magnitude is not None,
-    )
-
-
-def _recast_task(golden: Golden, case: Case, way: Recast, example: Example, quick: bool) -> Task:
+def _form_task(
+    golden: Golden,
+    case: Case,
+    way: Form | Recast,
+    example: Example,
+    require: Callable[[Call], None],
+    quick: bool,
+    form: str | None = None,
+) -> Task:
     return Task(
         identity=form_identity(golden, case, way.name),
         lane="form",
         operation=golden.file.operation,
         since=max(case.since, way.since),
         quick=quick,
-        judge=lambda backend, name: judge_recast(golden, case, way.name, example, backend),
+        judge=lambda backend, _: judge_form(golden, case, example, backend, require, way.name),
         demand=lambda: demand_of(example),
         arguments=example.arguments,
+        form=form,
         bounded=example.magnitude is not None,
     )
 

@@ -81,29 +81,29 @@ def _refused() -> Iterator[tuple[str, str, Kernel]]:
 
 
 def _given_out() -> Iterator[tuple[str, str, Kernel]]:
-    yield "out-added-to", "out= added to instead of filled", _filling(_add)
-    yield "out-left-as-it-was", "out= never written", _filling(lambda out, result, geometry: None)
+    yield "out-added-to", "out= added to instead of filled", filling(_add)
+    yield "out-left-as-it-was", "out= never written", filling(lambda out, result, geometry: None)
     yield (
         "out-filled-where-reached",
         "out= left as it was where no tap reaches",
-        _filling(_fill_where_reached),
+        filling(_fill_where_reached),
     )
     yield (
         "out-without-the-last-channel",
         "out= left as it was in the last channel",
-        _filling(_fill_all_but_last),
+        filling(_fill_all_but_last),
     )
     yield (
         "out-as-if-in-the-other-layout",
         "out= filled in NDHWC whatever the data format",
-        _filling(_fill_channels_last),
+        filling(_fill_channels_last),
     )
     yield "out-not-returned", "another array than out= returned", _returning_another
     yield "out-not-returned-at-all", "nothing returned where out= is given", _returning_nothing
     yield (
         "out-zeroed-too-late",
         "out= cleared after a part of the sums was written",
-        _filling(_clear_too_late),
+        filling(_clear_too_late),
     )
 
 
@@ -163,7 +163,7 @@ def _refusing(where: Callable[[Array], bool], message: str) -> Kernel:
     return kernel
 
 
-def _filling(fill: Callable[[Array, Array, ConvGeometry], None]) -> Kernel:
+def filling(fill: Callable[[Array, Array, ConvGeometry], None]) -> Kernel:
     """Return a kernel that is right unless it is given an array for the result."""
 
     def kernel(

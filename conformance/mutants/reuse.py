@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from opspec.conformance.mutants.mutant import Mutant, remembering
+from opspec.conformance.mutants.operands import filling
 from opspec.conformance.mutants.recipe import RIGHT, Array, Kernel
 from opspec.geometry import ConvGeometry
 
@@ -68,19 +69,13 @@ def _ring(count: int) -> Callable[[], Kernel]:
 def _clearing_the_last_out() -> Kernel:
     last: list[Array] = []
 
-    def kernel(
-        geometry: ConvGeometry, filter: Array, out_backprop: Array, out: Array | None = None
-    ) -> Array:
-        result = RIGHT(geometry, filter, out_backprop)
-        if out is None:
-            return result
+    def fill(out: Array, result: Array, geometry: ConvGeometry) -> None:
         if last and last[0] is not out:
             last[0][...] = 0
         last[:] = [out]
         out[...] = result
-        return out
 
-    return kernel
+    return filling(fill)
 
 
 def _filling_the_first_out() -> Kernel:

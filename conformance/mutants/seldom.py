@@ -8,18 +8,24 @@ from itertools import product
 
 import numpy as np
 
+from opspec.conformance.mutants.conditions import (
+    DIMENSIONS,
+    WITHOUT_LAST_TAP,
+    Where,
+    both,
+    has,
+    lies,
+)
 from opspec.conformance.mutants.mutant import Mutant, family_of
 from opspec.conformance.mutants.parts import DEPTH, HEIGHT, without
-from opspec.conformance.mutants.recipe import Array, Kernel, Recipe, every_tap, only
+from opspec.conformance.mutants.recipe import Array, Kernel, Recipe, only
+from opspec.conformance.mutants.tiles import whole_tiles
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS, ConvGeometry
 
-Where = Callable[[ConvGeometry], bool]
 Row = tuple[str, str, Kernel]
 
-WITHOUT_LAST_TAP = Recipe(taps=lambda geometry: every_tap(geometry)[:-1])
 IN_SINGLE = Recipe(sums=lambda dtype: np.dtype(np.float32))
-DIMENSIONS = ("depth", "height", "width")
 # Each of the pairs that the steps of a layer are likely to be.
 STRIDES, DILATIONS = (1, 2, 3, 4, 5, 8), (1, 2, 3, 4, 5)
 
@@ -63,7 +69,7 @@ def _long_dimensions() -> Iterator[Row]:
         yield (
             f"last-tile-of-{length}-along-the-{dimension}-lost",
             f"whole tiles of {length} places along the {dimension} and the rest never written",
-            Recipe(made=_whole_tiles(axis, length)),
+            Recipe(made=whole_tiles(axis, length)),
         )
     for dtype, layout in product(FLOATING, DATA_FORMATS):
         if dtype != "bfloat16":
@@ -71,7 +77,7 @@ def _long_dimensions() -> Iterator[Row]:
                 f"{dtype}-{layout.lower()}-last-plane-beyond-17-lost",
                 f"a last plane that is never written in {dtype} and {layout} beyond a depth of 17",
                 only(
-                    _both(_is(dtype, layout), lambda g: g.windows[0].input > 17),
+                    both(_is(dtype, layout), lambda g: g.windows[0].input > 17),
                     Recipe(made=lambda made, geometry: without(made, DEPTH, slice(-1, None))),
                 ),
             )
@@ -101,14 +107,14 @@ def _blocks() -> Iterator[Row]:
                 f"{dtype}-{layout.lower()}-wrong-only-for-made-channels-in-{block}s",
                 f"a last tap left out only for made channels of {dtype} in {layout} that fill "
                 f"blocks of {block}",
-                only(_both(_is(dtype, layout), _makes_blocks(block)), WITHOUT_LAST_TAP),
+                only(both(_is(dtype, layout), _makes_blocks(block)), WITHOUT_LAST_TAP),
             )
         for block in (32, 64):
             yield (
                 f"{dtype}-{layout.lower()}-wrong-only-for-contracted-channels-in-{block}s",
                 f"a last tap left out only for channels of data of {dtype} in {layout} that fill "
                 f"blocks of {block}",
-                only(_both(_is(dtype, layout), _sums_blocks(block)), WITHOUT_LAST_TAP),
+                only(both(_is(dtype, layout), _sums_blocks(block)), WITHOUT_LAST_TAP),
             )
 
 
@@ -132,7 +138,7 @@ def _single() -> Iterator[Row]:
         yield (
             f"float64-in-float32-only-for-{name}",
             f"float64 summed in float32 only for {words}",
-            only(_both(lambda g: g.dtype == "float64", where), IN_SINGLE),
+            only(both(has("float64"), where), IN_SINGLE),
         )
 
 
@@ -147,11 +153,7 @@ def _has_kernel(axis: int, size: int) -> Where:
 
 
 def _is(dtype: str, layout: str) -> Where:
-    return lambda geometry: (geometry.dtype, geometry.data_format) == (dtype, layout)
-
-
-def _both(one: Where, other: Where) -> Where:
-    return lambda geometry: one(geometry) and other(geometry)
+    return both(has(dtype), lies(layout))
 
 
 def _makes_blocks(block: int) -> Where:
@@ -160,14 +162,6 @@ def _makes_blocks(block: int) -> Where:
 
 def _sums_blocks(block: int) -> Where:
     return lambda geometry: geometry.out_channels % block == 0 < geometry.out_channels
-
-
-def _whole_tiles(axis: int, length: int) -> Callable[[Array, ConvGeometry], Array]:
-    def whole(made: Array, geometry: ConvGeometry) -> Array:
-        kept = max(made.shape[axis] // length, 1) * length
-        return without(made, axis, slice(kept, None))
-
-    return whole
 
 
 def _repeated_beyond(most: int) -> Callable[[Array, ConvGeometry], Array]:

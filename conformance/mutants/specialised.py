@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from math import prod
 
+from opspec.conformance.mutants.conditions import (
+    DIMENSIONS,
+    WITHOUT_LAST_TAP,
+    Where,
+    both,
+    has,
+    lies,
+)
 from opspec.conformance.mutants.mutant import Mutant, family_of
-from opspec.conformance.mutants.recipe import Recipe, every_tap, only
+from opspec.conformance.mutants.recipe import only
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS, ConvGeometry, Window
-
-Where = Callable[[ConvGeometry], bool]
-WITHOUT_LAST_TAP = Recipe(taps=lambda geometry: every_tap(geometry)[:-1])
-DIMENSIONS = ("depth", "height", "width")
 
 
 def specialised_mutants() -> Iterator[Mutant]:
@@ -48,27 +52,27 @@ def specialised_mutants() -> Iterator[Mutant]:
 
 def _dtypes() -> Iterator[tuple[str, str, Where]]:
     for dtype, layout in product(FLOATING, DATA_FORMATS):
-        yield f"{dtype}-{layout.lower()}", f"{dtype} in {layout}", _both(_has(dtype), _lies(layout))
+        yield f"{dtype}-{layout.lower()}", f"{dtype} in {layout}", both(has(dtype), lies(layout))
     for dtype, layout, (padding, padded) in product(
         FLOATING, DATA_FORMATS, (("same", _is_padded), ("valid", _not(_is_padded)))
     ):
-        variant = _both(_both(_has(dtype), _lies(layout)), padded)
+        variant = both(both(has(dtype), lies(layout)), padded)
         yield (
             f"{dtype}-{layout.lower()}-{padding}-overlapping",
             f"{dtype} in {layout} with {padding.upper()} and windows that overlap unevenly",
-            _both(variant, _overlaps_unevenly),
+            both(variant, _overlaps_unevenly),
         )
     for dtype in FLOATING:
-        yield f"{dtype}-dilated", f"{dtype} and dilations", _both(_has(dtype), _is_dilated)
-        yield f"{dtype}-valid", f"{dtype} and VALID", _both(_has(dtype), _not(_is_padded))
-        yield f"{dtype}-same", f"{dtype} and SAME", _both(_has(dtype), _is_padded)
+        yield f"{dtype}-dilated", f"{dtype} and dilations", both(has(dtype), _is_dilated)
+        yield f"{dtype}-valid", f"{dtype} and VALID", both(has(dtype), _not(_is_padded))
+        yield f"{dtype}-same", f"{dtype} and SAME", both(has(dtype), _is_padded)
 
 
 def _dilations() -> Iterator[tuple[str, str, Where]]:
-    yield "dilated-and-strided", "dilations with strides", _both(_is_dilated, _is_strided)
-    yield "dilated-not-strided", "dilations without strides", _both(_is_dilated, _not(_is_strided))
-    yield "dilated-valid", "dilations with VALID", _both(_is_dilated, _not(_is_padded))
-    yield "dilated-same", "dilations with SAME", _both(_is_dilated, _is_padded)
+    yield "dilated-and-strided", "dilations with strides", both(_is_dilated, _is_strided)
+    yield "dilated-not-strided", "dilations without strides", both(_is_dilated, _not(_is_strided))
+    yield "dilated-valid", "dilations with VALID", both(_is_dilated, _not(_is_padded))
+    yield "dilated-same", "dilations with SAME", both(_is_dilated, _is_padded)
     for axis, dimension in enumerate(DIMENSIONS):
         yield f"dilated-{dimension}", f"a dilated {dimension}", _dilated_along(axis)
     yield (
@@ -79,16 +83,16 @@ def _dilations() -> Iterator[tuple[str, str, Where]]:
 
 
 def _layouts() -> Iterator[tuple[str, str, Where]]:
-    first = _lies("NCDHW")
-    yield "ncdhw-dilated", "dilations in NCDHW", _both(first, _is_dilated)
-    yield "ncdhw-strided", "strides in NCDHW", _both(first, _is_strided)
-    yield "ncdhw-not-strided", "strides of 1 in NCDHW", _both(first, _not(_is_strided))
-    yield "ncdhw-valid", "VALID in NCDHW", _both(first, _not(_is_padded))
-    yield "ncdhw-same", "SAME in NCDHW", _both(first, _is_padded)
-    yield "ncdhw-batch-1", "a batch of 1 in NCDHW", _both(first, _batch_is_1)
-    yield "ncdhw-one-made-channel", "one made channel in NCDHW", _both(first, _makes_one)
-    yield "ncdhw-one-contracted-channel", "one channel of data in NCDHW", _both(first, _sums_one)
-    yield "ncdhw-kernel-1", "1x1x1 kernels in NCDHW", _both(first, _is_pointwise)
+    first = lies("NCDHW")
+    yield "ncdhw-dilated", "dilations in NCDHW", both(first, _is_dilated)
+    yield "ncdhw-strided", "strides in NCDHW", both(first, _is_strided)
+    yield "ncdhw-not-strided", "strides of 1 in NCDHW", both(first, _not(_is_strided))
+    yield "ncdhw-valid", "VALID in NCDHW", both(first, _not(_is_padded))
+    yield "ncdhw-same", "SAME in NCDHW", both(first, _is_padded)
+    yield "ncdhw-batch-1", "a batch of 1 in NCDHW", both(first, _batch_is_1)
+    yield "ncdhw-one-made-channel", "one made channel in NCDHW", both(first, _makes_one)
+    yield "ncdhw-one-contracted-channel", "one channel of data in NCDHW", both(first, _sums_one)
+    yield "ncdhw-kernel-1", "1x1x1 kernels in NCDHW", both(first, _is_pointwise)
 
 
 def _strides() -> Iterator[tuple[str, str, Where]]:
@@ -132,7 +136,7 @@ def _paddings() -> Iterator[tuple[str, str, Where]]:
 def _channels() -> Iterator[tuple[str, str, Where]]:
     yield "one-made-channel", "one made channel", _makes_one
     yield "one-contracted-channel", "one channel of data", _sums_one
-    yield "one-channel-each", "one channel on both sides", _both(_makes_one, _sums_one)
+    yield "one-channel-each", "one channel on both sides", both(_makes_one, _sums_one)
     yield (
         "equal-channels",
         "as many channels on both sides",
@@ -194,7 +198,7 @@ def _kernels() -> Iterator[tuple[str, str, Where]]:
 def _large() -> Iterator[tuple[str, str, Where]]:
     """Large problems are computed in ways of their own, each specialised for dtype and layout."""
     for dtype, layout in product(FLOATING, DATA_FORMATS):
-        variant = _both(_has(dtype), _lies(layout))
+        variant = both(has(dtype), lies(layout))
         for name, words, where in (
             ("many-products", "millions of products", _has_many_products),
             ("many-products-few-channels", "millions of products, few channels", _is_thin),
@@ -203,7 +207,7 @@ def _large() -> Iterator[tuple[str, str, Where]]:
             yield (
                 f"{dtype}-{layout.lower()}-{name}",
                 f"{words} of {dtype} in {layout}",
-                _both(variant, where),
+                both(variant, where),
             )
 
 
@@ -212,24 +216,12 @@ def _long() -> Iterator[tuple[str, str, Where]]:
         yield (
             f"{dtype}-sums-of-10000",
             f"sums of more than 10,000 terms of {dtype}",
-            _both(_has(dtype), _sums_many),
+            both(has(dtype), _sums_many),
         )
-
-
-def _both(one: Where, other: Where) -> Where:
-    return lambda geometry: one(geometry) and other(geometry)
 
 
 def _not(where: Where) -> Where:
     return lambda geometry: not where(geometry)
-
-
-def _has(dtype: str) -> Where:
-    return lambda geometry: geometry.dtype == dtype
-
-
-def _lies(layout: str) -> Where:
-    return lambda geometry: geometry.data_format == layout
 
 
 def _dilated_along(axis: int) -> Where:

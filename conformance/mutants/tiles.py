@@ -38,7 +38,7 @@ def _tiles() -> Iterator[tuple[str, str, Kernel]]:
         yield (
             f"last-tile-of-{length}-lost",
             f"whole tiles of {length} places along the width and the rest never written",
-            Recipe(made=_whole_tiles(length)),
+            Recipe(made=whole_tiles(WIDTH, length)),
         )
     yield (
         "first-tile-of-8-repeated",
@@ -116,10 +116,12 @@ def _taps() -> Iterator[tuple[str, str, Kernel]]:
     yield "overlaps-averaged", "overlaps averaged instead of added", _averaged
 
 
-def _whole_tiles(length: int) -> Change:
+def whole_tiles(axis: int, length: int) -> Change:
+    """Return what writes whole tiles along an axis and leaves out the rest."""
+
     def whole(made: Array, geometry: ConvGeometry) -> Array:
-        width = made.shape[WIDTH]
-        return without(made, WIDTH, slice(max(width // length, 1) * length, None))
+        kept = max(made.shape[axis] // length, 1) * length
+        return without(made, axis, slice(kept, None))
 
     return whole
 

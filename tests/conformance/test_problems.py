@@ -19,13 +19,14 @@ KINDS: dict[str, Callable[[Problem], bool]] = {
     "no contraction": lambda p: p.filter.shape[4] == 0,
     "no position": lambda p: 0 in [p.out_backprop.shape[a] for a in p.spatial_axes],
     "channels beyond 16": lambda p: p.filter.shape[4] > 16,
-    "channels beyond 40": lambda p: min(p.filter.shape[3:]) > 40,
+    "channels beyond 40": lambda p: max(p.filter.shape[3:]) > 40,
     "batch beyond 8": lambda p: p.input_sizes[0] > 8,
     "kernel beyond 6": lambda p: max(p.filter.shape[:3]) > 6,
     "stride beyond 4": lambda p: max(p.strides) > 4,
     "dilation beyond 3": lambda p: max(p.dilations) > 3,
     "made channels beyond 8": lambda p: p.filter.shape[3] > 8,
-    "size beyond 16": lambda p: max(p.out_backprop.shape[a] for a in p.spatial_axes) > 16,
+    "width beyond 16": lambda p: p.out_backprop.shape[p.spatial_axes[2]] > 16,
+    "depth beyond 16": lambda p: p.out_backprop.shape[p.spatial_axes[0]] > 16,
     "dilation and stride": lambda p: max(p.dilations) > 1 and max(p.strides) > 1,
     "stride above the kernel": lambda p: p.strides[2] > p.filter.shape[1] and p.padding == "SAME",
     **{f"dtype {name}": lambda p, name=name: p.dtype == name for name in FLOATING},  # type: ignore[misc]
@@ -33,7 +34,7 @@ KINDS: dict[str, Callable[[Problem], bool]] = {
 
 
 SEARCH = settings(
-    max_examples=600,
+    max_examples=1000,
     derandomize=True,
     database=None,
     deadline=None,
