@@ -8,6 +8,7 @@ kernels, `kernels` lists them, and `emulator/` runs all of this where there is n
 # CuPy is an extra, and has no types.
 # pyright: reportMissingImports=false
 
+from collections.abc import Iterator
 from typing import Any
 
 from opspec.backends.cupy.available import unavailable
@@ -42,6 +43,13 @@ def declared(dtypes: tuple[str, ...] = FLOATING) -> Capabilities:
     )
 
 
+def _warm(dtype: str, data_format: str) -> Iterator[str]:
+    from opspec.backends.cupy.on_device import port
+    from opspec.backends.cupy.warm import warm
+
+    return warm(port, dtype, data_format)
+
+
 def on_device(name: str, dtypes: tuple[str, ...] = FLOATING) -> Backend:
     """Return a backend object whose kernels `on_device.py` hands in."""
     return Backend(
@@ -54,6 +62,7 @@ def on_device(name: str, dtypes: tuple[str, ...] = FLOATING) -> Backend:
         to_numpy=_to_host,
         # Placeholders of the right order: nothing else takes these arrays.
         cost=Cost(start=1.0, call=15e-6, per_multiply_add=1e-12),
+        warm=_warm,
         cached_in=folder,
         emulated="opspec.backends.cupy.emulator:backend",
     )

@@ -19,6 +19,8 @@ from opspec.registry import UnsupportedByBackend
 THIN = 8
 # Its bindings cut larger sizes off without a word.
 MOST_FOR_CUBLAS = 2**31 - 1
+# Its engines count elements in 32 bits; for larger tensors it has one, which is slow.
+MOST_FOR_CUDNN = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,11 @@ TABLE = (
         lambda geometry, wishes: _has_tensor_cores(geometry, wishes) and _is_thin(geometry),
     ),
     Preference(
+        "cudnn",
+        "cuDNN is installed, and its engines have tensor cores for these operands",
+        _has_tensor_cores,
+    ),
+    Preference(
         "tensor",
         "tensor cores take these operands as they lie",
         _has_tensor_cores,
@@ -140,8 +147,12 @@ def refusal(tier: str, geometry: ConvGeometry, traits: Traits, wishes: Wishes) -
     if tier == "tensor":
         return _refusal_of_tensor(geometry, traits, wishes)
     without = dict(traits.without)
-    if "cublas" in without:
-        return without["cublas"]
+    if tier == "cudnn":
+        return without.get("cudnn") or _refusal_of_cudnn(geometry)
+    return without.get("cublas") or _refusal_of_gemm(geometry)
+
+
+def _refusal_of_gemm(geometry: ConvGeometry) -> str | None:
     taps = prod(window.kernel for window in geometry.windows)
     largest = max(taps * geometry.in_channels, geometry.out_channels)
     if is_pointwise(geometry):
@@ -162,4 +173,12 @@ def _refusal_of_tensor(geometry: ConvGeometry, traits: Traits, wishes: Wishes) -
             f"it needs compute capability {TENSOR_CAPABILITY / 10}; "
             f"this device has {traits.capability / 10}"
         )
+    return None
+
+
+def _refusal_of_cudnn(geometry: ConvGeometry) -> str | None:
+    sides = (geometry.input_shape, geometry.output_shape, geometry.filter_shape)
+    largest = max(prod(shape) for shape in sides)
+    if largest > MOST_FOR_CUDNN:
+        return f"cuDNN counts elements in 32-bit integers; given {largest}"
     return None

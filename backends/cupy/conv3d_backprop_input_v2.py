@@ -4,13 +4,14 @@ Nothing here waits for the device: launches go to the caller's current stream, m
 caller's pool, and the result may not be there yet when the call returns, as with any CuPy function.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from opspec import dtypes
-from opspec.backends.cupy import columns
+from opspec.backends.cupy import columns, cudnn
 from opspec.backends.cupy.choice import Choice, Wishes, choose
 from opspec.backends.cupy.plan import VECTOR_BYTES, Lie, products
-from opspec.backends.cupy.port import Port
+from opspec.backends.cupy.port import CudnnPlan, Port, Traits
 from opspec.backends.cupy.settings import asked_tier, tf32_is_allowed
 from opspec.geometry import ConvGeometry
 from opspec.registry import Backend, UnsupportedByBackend
@@ -71,7 +72,15 @@ def compute(
             port.clear(result)
             return result
         traits = port.traits()
-        choice = choose(geometry, traits, _wishes(tier))
+        wishes = _wishes(tier)
+        choice, plan = _chosen(port, geometry, traits, wishes)
+        if plan is not None:
+            if cudnn.compute(port, geometry, plan, filter, data, result):
+                return result
+            traits = _without_cudnn(
+                traits, "there is no memory for what it takes beside the operands"
+            )
+            choice = choose(geometry, traits, wishes)
         if choice.tier == "gemm":
             if columns.compute(
                 port, geometry, port.contiguous(filter), port.contiguous(data), result
@@ -91,7 +100,25 @@ def explain(port: Port, tier: str | None, geometry: ConvGeometry) -> str:
     """Say in words which tier computes a problem, and why."""
     if geometry.empty:
         return "no kernel: there is nothing to add up"
-    return str(choose(geometry, port.traits(), _wishes(tier)))
+    return str(_chosen(port, geometry, port.traits(), _wishes(tier))[0])
+
+
+def _chosen(
+    port: Port, geometry: ConvGeometry, traits: Traits, wishes: Wishes
+) -> tuple[Choice, CudnnPlan | None]:
+    """Return the tier, with cuDNN's plan where it is cuDNN's."""
+    choice = choose(geometry, traits, wishes)
+    if choice.tier != "cudnn":
+        return choice, None
+    plan = port.cudnn_plan(geometry, wishes.tf32)
+    if plan is None:
+        traits = _without_cudnn(traits, "cuDNN has no engine for it that keeps to its dtype")
+        choice = choose(geometry, traits, wishes)
+    return choice, plan
+
+
+def _without_cudnn(traits: Traits, why: str) -> Traits:
+    return replace(traits, without=(*traits.without, ("cudnn", why)))
 
 
 def _wishes(tier: str | None) -> Wishes:

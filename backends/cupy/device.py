@@ -12,8 +12,10 @@ import cupy
 import numpy as np
 
 from opspec.backends.cupy.compiler import module_file
+from opspec.backends.cupy.cudnn_library import CudnnLibrary, missing
 from opspec.backends.cupy.kernels import Kernel
-from opspec.backends.cupy.port import Traits
+from opspec.backends.cupy.port import CudnnPlan, Traits
+from opspec.geometry import ConvGeometry
 
 # More than this must be asked for, kernel by kernel.
 SHARED_BYTES_FOR_ALL = 48 * 1024
@@ -30,6 +32,7 @@ class DevicePort:
     def __init__(self) -> None:
         self._functions: dict[tuple[int, str], Any] = {}
         self._loading = threading.Lock()
+        self._cudnn = CudnnLibrary()
 
     def traits(self) -> Traits:
         """Describe the current device."""
@@ -88,17 +91,30 @@ class DevicePort:
             DEFAULT_ALGORITHM,
         )
 
+    def prepare(self, kernel: Kernel) -> None:
+        """Compile a kernel and load it on the current device, if it is not there."""
+        self._function(kernel)
+
     def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel on the current stream; the first time on a device, load it."""
-        key = cupy.cuda.runtime.getDevice(), kernel.name
-        function = self._functions.get(key)
-        if function is None:
-            function = self._load(key, kernel)
+        function = self._function(kernel)
         function((blocks,), (kernel.threads,), arguments, shared_mem=kernel.shared_bytes)
+
+    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+        """Return cuDNN's plan on the current device, or None if it has none."""
+        return self._cudnn.plan(geometry, tf32)
+
+    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+        """Run a plan on the current stream."""
+        self._cudnn.execute(plan, arrays, workspace)
 
     def release_memory(self) -> None:
         """Give back what the memory pool holds and nobody uses."""
         cupy.get_default_memory_pool().free_all_blocks()
+
+    def _function(self, kernel: Kernel) -> Any:
+        key = cupy.cuda.runtime.getDevice(), kernel.name
+        return self._functions.get(key) or self._load(key, kernel)
 
     def _load(self, key: tuple[int, str], kernel: Kernel) -> Any:
         with self._loading:
@@ -123,13 +139,17 @@ def _traits(device: int) -> Traits:
 
 
 def _missing_libraries() -> list[tuple[str, str]]:
-    missing = []
+    reasons = {"cublas": _without_cublas(), "cudnn": missing()}
+    return [(library, why) for library, why in reasons.items() if why is not None]
+
+
+def _without_cublas() -> str | None:
     try:
         from cupy_backends.cuda.libs import cublas  # noqa: F401  # whether it loads
     # Without the library CuPy's module cannot be loaded, and says so in its version's way.
     except Exception as error:
-        missing.append(("cublas", f"cuBLAS cannot be loaded ({error})"))
-    return missing
+        return f"cuBLAS cannot be loaded ({error})"
+    return None
 
 
 def _as_columns(matrix: Any) -> tuple[bool, int]:

@@ -3,12 +3,14 @@
 The numbers are mirrored from the sources, which refuse to compile if they do not agree.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from opspec.backends.cupy.problem import PROBLEM
 from opspec.dtypes import size_of
+from opspec.geometry import channel_axis
 
 SOURCES = Path(__file__).parent / "cuda"
 HEADERS = ("numbers.cuh", "tensor.cuh", "problem.cuh")
@@ -78,6 +80,8 @@ TENSOR_TILES = (
 )
 
 GATHER_THREADS = 256
+# How out_backprop is read: (sixteen bytes at a time, along a row of positions or along channels).
+WAYS = ((True, False), (False, False), (False, True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +212,20 @@ def gather(dtype: str) -> Kernel:
 
 def every_kernel() -> tuple[Kernel, ...]:
     """Return all that a call can need."""
-    ways = ((True, False), (False, False), (False, True))
-    found = [gather(dtype) for dtype in C_TYPES]
+    return tuple(kernel for dtype in C_TYPES for kernel in kernels_of(dtype, WAYS))
+
+
+def usual_kernels(dtype: str, data_format: str) -> tuple[Kernel, ...]:
+    """Return what calls with operands in C order can need."""
+    ways = WAYS[:2] if channel_axis(data_format) == 4 else WAYS[2:]
+    return tuple(kernels_of(dtype, ways))
+
+
+def kernels_of(dtype: str, ways: Iterable[tuple[bool, bool]]) -> Iterator[Kernel]:
+    """Yield the kernels of a dtype that read in these ways."""
+    yield gather(dtype)
     for vector, by_row in ways:
-        for dtype, tiles in SIMT_TILES.items():
-            found += [simt(dtype, tile, vector=vector, by_row=by_row) for tile in tiles]
-        for dtype in ("float16", "bfloat16", "float32"):
-            found += [tensor(dtype, tile, vector=vector, by_row=by_row) for tile in TENSOR_TILES]
-    return tuple(found)
+        for tile in SIMT_TILES[dtype]:
+            yield simt(dtype, tile, vector=vector, by_row=by_row)
+        for tile in TENSOR_TILES if dtype != "float64" else ():
+            yield tensor(dtype, tile, vector=vector, by_row=by_row)

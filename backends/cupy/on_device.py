@@ -3,8 +3,9 @@
 from opspec.backends.cupy import backend, tiers
 from opspec.backends.cupy.conv3d_backprop_input_v2 import implement
 from opspec.backends.cupy.device import DevicePort
+from opspec.backends.cupy.settings import TIERS
 
-_port = DevicePort()
-implement(backend, _port, None)
-for _tier in ("gemm", "simt", "tensor"):
-    implement(getattr(tiers, _tier), _port, _tier)
+port = DevicePort()
+implement(backend, port, None)
+for _tier in TIERS:
+    implement(getattr(tiers, _tier), port, _tier)

@@ -5,10 +5,11 @@ Everything else (checks, plans, views of arrays) is the same code wherever it ru
 """
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from opspec.backends.cupy.kernels import Kernel
+from opspec.geometry import ConvGeometry
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,22 @@ class Traits:
     processors: int
     shared_bytes: int
     without: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CudnnPlan:
+    """A plan of cuDNN for one problem on one device.
+
+    Parameters
+    ----------
+    graph
+        cuDNN's object.
+    workspace_bytes
+        The scratch memory that an execution takes.
+    """
+
+    graph: Any = field(repr=False)
+    workspace_bytes: int
 
 
 class Port(Protocol):
@@ -64,8 +81,28 @@ class Port(Protocol):
         """
         ...
 
+    def prepare(self, kernel: Kernel) -> None:
+        """Compile a kernel and load it on the current device, if it is not there."""
+        ...
+
     def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel on the current stream."""
+        ...
+
+    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+        """Return cuDNN's plan on the current device, or None if it has none. Kept.
+
+        Parameters
+        ----------
+        geometry
+            The problem.
+        tf32
+            Whether float32 may be rounded to TF32.
+        """
+        ...
+
+    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+        """Run a plan on the current stream, with its operands by their numbers."""
         ...
 
     def release_memory(self) -> None:

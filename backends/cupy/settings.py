@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-TIERS = ("gemm", "simt", "tensor")
+TIERS = ("gemm", "simt", "tensor", "cudnn")
 
 TIER_VARIABLE = "OPSPEC_CUPY_TIER"
 TF32_VARIABLE = "OPSPEC_CUPY_TF32"

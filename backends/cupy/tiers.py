@@ -8,3 +8,4 @@ from opspec.backends.cupy import SIXTEEN_BITS, on_device
 gemm = on_device("cupy-gemm")
 simt = on_device("cupy-simt")
 tensor = on_device("cupy-tensor", SIXTEEN_BITS)
+cudnn = on_device("cupy-cudnn")

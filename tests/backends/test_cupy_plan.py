@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -16,12 +17,14 @@ from opspec.backends.cupy.pieces import cut, pieces
 from opspec.backends.cupy.plan import MOST_BLOCKS, Lie, best_tile, canonical, contiguous, products
 from opspec.backends.cupy.port import Traits
 from opspec.backends.cupy.problem import PHASES_AT_ONCE, problems
+from opspec.backends.cupy.warm import warm
 from opspec.errors import UnsupportedByBackend
 from opspec.geometry import ConvGeometry, Window
 
-H200 = Traits(capability=90, processors=132, shared_bytes=227 * 1024)
-WITHOUT_CUBLAS = Traits(90, 132, 227 * 1024, (("cublas", "it cannot be loaded"),))
-TURING = Traits(75, 40, 64 * 1024)
+NO_CUDNN = ("cudnn", "it is not installed")
+H200 = Traits(capability=90, processors=132, shared_bytes=227 * 1024, without=(NO_CUDNN,))
+WITHOUT_CUBLAS = replace(H200, without=(NO_CUDNN, ("cublas", "it cannot be loaded")))
+TURING = Traits(75, 40, 64 * 1024, (NO_CUDNN,))
 
 # What a tap carries: (position of the result, tap, position of out_backprop).
 Meetings = set[tuple[int, int, int]]
@@ -312,7 +315,7 @@ def test_the_variables_are_read_and_checked(monkeypatch: pytest.MonkeyPatch) -> 
         assert not settings.tf32_is_allowed()
     monkeypatch.setenv("OPSPEC_CUPY_TIER", "fast")
     monkeypatch.setenv("OPSPEC_CUPY_TF32", "yes")
-    with pytest.raises(ValueError, match="one of gemm, simt, tensor; given 'fast'"):
+    with pytest.raises(ValueError, match="one of gemm, simt, tensor, cudnn; given 'fast'"):
         settings.asked_tier()
     with pytest.raises(ValueError, match="is 0 or 1; given 'yes'"):
         settings.tf32_is_allowed()
@@ -349,4 +352,58 @@ def test_problem_of_a_phase_says_what_phases_say() -> None:
 
 
 def test_the_table_ends_with_the_tier_that_takes_everything() -> None:
-    assert [row.tier for row in choice.TABLE] == ["gemm", "simt", "tensor", "simt"]
+    assert [row.tier for row in choice.TABLE] == ["gemm", "simt", "cudnn", "tensor", "simt"]
+
+
+class Preparing:
+    """The part of a port that compiling ahead needs."""
+
+    def __init__(self, traits: Traits) -> None:
+        self._traits = traits
+        self.prepared: list[str] = []
+
+    def traits(self) -> Traits:
+        return self._traits
+
+    def prepare(self, kernel: kernels.Kernel) -> None:
+        self.prepared.append(kernel.name)
+
+
+def warmed(traits: Traits, dtype: str, data_format: str) -> set[str]:
+    port = Preparing(traits)
+    names = list(warm(port, dtype, data_format))  # type: ignore[arg-type]
+    assert names == port.prepared
+    assert len(set(names)) == len(names)
+    return set(names)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
+@pytest.mark.parametrize("tf32", [False, True])
+def test_what_is_compiled_ahead_is_what_calls_need(
+    dtype: str, data_format: str, tf32: bool
+) -> None:
+    rng = random.Random(20261203)
+    with settings.allow_tf32(tf32):
+        ready = warmed(H200, dtype, data_format)
+    needed = {kernels.gather(dtype).name}
+    for _ in range(300):
+        problem = geometry(
+            batch=rng.randint(1, 4),
+            channels=(rng.choice([1, 3, 8, 16, 64, 200]), rng.choice([1, 4, 7, 16, 33, 128])),
+            data_format=data_format,
+            dtype=dtype,
+            kernel=rng.randint(1, 4),
+            stride=rng.randint(1, 3),
+            size=rng.choice([2, 9, 30, 70]),
+        )
+        choice = choose(problem, H200, Wishes(tf32=tf32))
+        for part in products(problem, lie_of(problem), H200, choice):
+            needed |= {launch.kernel.name for launch in part.launches}
+    assert needed <= ready
+    assert len(needed) > len(ready) / 2
+
+
+def test_what_a_device_cannot_run_is_not_compiled_ahead() -> None:
+    assert not any(name.startswith("tensor") for name in warmed(TURING, "float16", "NDHWC"))
+    assert not any(name.startswith("tensor") for name in warmed(H200, "float32", "NDHWC"))

@@ -6,6 +6,7 @@ about a thousand times slower than a GPU and no way to get work done: nothing ch
 is named, as ``opspec check cupy --emulated`` does.
 """
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +19,10 @@ BLIND = (
     "emulated: the kernels ran on a CPU. Not seen: speed, occupancy, weak memory ordering and "
     "races between blocks, the tensor cores' own order of adding, cuBLAS, streams, the "
     "memory pool, several devices"
+)
+BLIND_TO_CUDNN = (
+    "emulated: cuDNN made the plans, for a device that is described, and NumPy computed what the "
+    "plans say. Not seen: cuDNN's engines, speed, streams, the memory pool"
 )
 
 
@@ -39,17 +44,30 @@ def _to_numpy(array: Any) -> Any:
     return to_numpy(array)
 
 
-def emulated(name: str, dtypes: tuple[str, ...] = FLOATING) -> Backend:
+def _without_cudnn() -> str | None:
+    if why := _unavailable():
+        return why
+    from opspec.backends.cupy.emulator import cudnn_port
+
+    return cudnn_port.unavailable()
+
+
+def emulated(
+    name: str,
+    dtypes: tuple[str, ...] = FLOATING,
+    without: Callable[[], str | None] = _unavailable,
+    caveat: str = BLIND,
+) -> Backend:
     """Return a backend object whose kernels `on_host.py` hands in."""
     return Backend(
         name=name,
         arrays=ARRAYS,
         capabilities=declared(dtypes),
         kernel_modules=("opspec.backends.cupy.emulator.on_host",),
-        unavailable=_unavailable,
+        unavailable=without,
         from_numpy=_from_numpy,
         to_numpy=_to_numpy,
-        caveat=BLIND,
+        caveat=caveat,
     )
 
 
@@ -57,3 +75,4 @@ backend = emulated("cupy-emulated")
 gemm = emulated("cupy-gemm-emulated")
 simt = emulated("cupy-simt-emulated")
 tensor = emulated("cupy-tensor-emulated", SIXTEEN_BITS)
+cudnn = emulated("cupy-cudnn-emulated", without=_without_cudnn, caveat=BLIND_TO_CUDNN)

@@ -11,12 +11,16 @@ import numpy as np
 from opspec.backends.cupy.emulator import build, memory
 from opspec.backends.cupy.kernels import Kernel
 from opspec.backends.cupy.plan import MOST_BLOCKS
-from opspec.backends.cupy.port import Traits
+from opspec.backends.cupy.port import CudnnPlan, Traits
+from opspec.geometry import ConvGeometry
 
 ORDERS = ("forward", "backward", "shuffled")
 ORDER_VARIABLE = "OPSPEC_EMULATED_ORDER"
+NO_CUDNN = "cuDNN is not emulated"
 # An H200, but with few multiprocessors, so that small problems fill it.
-TRAITS = Traits(capability=90, processors=4, shared_bytes=227 * 1024)
+TRAITS = Traits(
+    capability=90, processors=4, shared_bytes=227 * 1024, without=(("cudnn", NO_CUDNN),)
+)
 MOST_THREADS = 1024
 _MESSAGE = 500
 
@@ -84,6 +88,10 @@ class HostPort:
             product = np.matmul(memory.as_numpy(left).astype(wide), columns)
             memory.as_numpy(result)[...] = product.astype(result.dtype)
 
+    def prepare(self, kernel: Kernel) -> None:
+        """Compile a kernel, if it is not compiled."""
+        build.library(kernel, self._source(kernel), sanitized=self._sanitized)
+
     def launch(self, kernel: Kernel, blocks: int, arguments: tuple[Any, ...]) -> None:
         """Run a kernel, stricter than CUDA about what it is launched with."""
         if not 0 < blocks <= MOST_BLOCKS or not 0 < kernel.threads <= MOST_THREADS:
@@ -92,8 +100,7 @@ class HostPort:
             raise ValueError(f"{kernel.name} needs compute capability {kernel.capability}")
         if kernel.shared_bytes > self._traits.shared_bytes:
             raise ValueError(f"{kernel.name} needs {kernel.shared_bytes} bytes of shared memory")
-        source = None if self._source_of is None else self._source_of(kernel)
-        library = build.library(kernel, source, sanitized=self._sanitized)
+        library = build.library(kernel, self._source(kernel), sanitized=self._sanitized)
         values = _values(kernel, library, arguments)
         message = ctypes.create_string_buffer(_MESSAGE)
         addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
@@ -110,8 +117,19 @@ class HostPort:
         ):
             raise RuntimeError(f"{kernel.name}: {message.value.decode()}")
 
+    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+        """There are none."""
+        return None
+
+    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+        """Refuse."""
+        raise RuntimeError(NO_CUDNN)
+
     def release_memory(self) -> None:
         """Nothing is pooled."""
+
+    def _source(self, kernel: Kernel) -> str | None:
+        return None if self._source_of is None else self._source_of(kernel)
 
 
 def _values(kernel: Kernel, library: Any, arguments: tuple[Any, ...]) -> list[Any]:

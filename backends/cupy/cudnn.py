@@ -1,0 +1,153 @@
+"""The tier "cudnn": a plan of NVIDIA's cuDNN, where the caller has that library installed.
+
+cuDNN calls the operation the data gradient of a convolution: `out_backprop` is its loss, `filter`
+its filter with out_channels first, and the result is written once. It names dimensions channel
+first, and tells a layout by strides. Which of its engines runs is its heuristics' choice, among
+those whose sums are what this backend promises.
+"""
+
+# The frontend is an extra, and has no types.
+# pyright: reportMissingImports=false
+
+from typing import Any
+
+from opspec.backends.cupy.plan import canonical, contiguous
+from opspec.backends.cupy.port import CudnnPlan, Port
+from opspec.geometry import ConvGeometry, Window, channel_axis, extent
+
+WORKSPACE = 256 * 2**20
+# Numbers for the operands of a plan.
+LOSS, FILTER, RESULT = 1, 2, 3
+# Results that differ from call to call, operands or sums in a narrower dtype, and algorithms whose
+# errors are not those of a sum of products.
+EXCLUDED = (
+    "NONDETERMINISTIC",
+    "DOWN_CONVERT_INPUTS",
+    "REDUCED_PRECISION_REDUCTION",
+    "FFT",
+    "WINOGRAD",
+    "WINOGRAD_TILE_4x4",
+    "WINOGRAD_TILE_6x6",
+    "WINOGRAD_TILE_13x13",
+)
+# For float32, cuDNN's tensor cores are TF32.
+TF32 = "TENSOR_CORE"
+DATA_TYPES = {"float16": "HALF", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE"}
+Array = Any
+
+
+def compute(
+    port: Port,
+    geometry: ConvGeometry,
+    plan: CudnnPlan,
+    filter: Array,
+    data: Array,
+    result: Array,
+) -> bool:
+    """Fill `result`, or return False if there is no memory for what the plan takes.
+
+    Parameters
+    ----------
+    port
+        The device.
+    geometry
+        The problem; it is not empty.
+    plan
+        What `port.cudnn_plan` returned for it.
+    filter, data
+        Operands, lying in memory in any way.
+    result
+        In C order.
+    """
+    try:
+        arranged = port.contiguous(filter.transpose(filter_axes(geometry)))
+        loss = port.contiguous(data)
+        workspace = port.empty((plan.workspace_bytes,), "uint8")
+    except MemoryError:
+        port.release_memory()
+        return False
+    port.execute(plan, {LOSS: loss, FILTER: arranged, RESULT: result}, workspace)
+    return True
+
+
+def filter_axes(geometry: ConvGeometry) -> tuple[int, ...]:
+    """Return the filter's axes in the order in which cuDNN's engines want them in memory."""
+    return (4, 0, 1, 2, 3) if channel_axis(geometry.data_format) == 4 else (4, 3, 0, 1, 2)
+
+
+def build(geometry: ConvGeometry, *, tf32: bool, **device: Any) -> CudnnPlan | None:
+    """Return the plan that cuDNN's heuristics put first, or None if no engine is allowed.
+
+    Parameters
+    ----------
+    geometry
+        The problem.
+    tf32
+        Whether float32 may be rounded to TF32.
+    **device
+        `handle`, of a device that is there, or `device_property`, of one that is not.
+    """
+    import cudnn
+
+    data_type = getattr(cudnn.data_type, DATA_TYPES[geometry.dtype])
+    sums = cudnn.data_type.DOUBLE if geometry.dtype == "float64" else cudnn.data_type.FLOAT
+    graph = cudnn.pygraph(
+        io_data_type=data_type, intermediate_data_type=sums, compute_data_type=sums, **device
+    )
+    windows = geometry.windows
+    loss = graph.tensor(**_side(geometry, geometry.output_shape), data_type=data_type, uid=LOSS)
+    filter = graph.tensor(**_filter(geometry), data_type=data_type, uid=FILTER)
+    result = graph.conv_dgrad(
+        loss=loss,
+        filter=filter,
+        pre_padding=[window.before for window in windows],
+        post_padding=[_after(window) for window in windows],
+        stride=[window.stride for window in windows],
+        dilation=[window.dilation for window in windows],
+    )
+    made = _side(geometry, geometry.input_shape)
+    result.set_uid(RESULT).set_dim(made["dim"]).set_stride(made["stride"]).set_output(True)
+    try:
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        graph.deselect_numeric_notes(
+            [getattr(cudnn.numerical_note, note) for note in excluded(geometry.dtype, tf32)]
+        )
+        graph.deselect_workspace_greater_than(WORKSPACE)
+        graph.build_plans()
+    except (cudnn.cudnnGraphNotSupportedError, RuntimeError):
+        return None
+    return CudnnPlan(graph, graph.get_workspace_size())
+
+
+def excluded(dtype: str, tf32: bool) -> tuple[str, ...]:
+    """Return the notes of the engines that must not run."""
+    ieee = dtype == "float32" and not tf32
+    return (*EXCLUDED, TF32) if ieee else EXCLUDED
+
+
+def _side(geometry: ConvGeometry, shape: tuple[int, ...]) -> dict[str, list[int]]:
+    dim = _channel_first(canonical(shape, geometry.data_format))
+    return {
+        "dim": dim,
+        "stride": _channel_first(canonical(contiguous(shape), geometry.data_format)),
+    }
+
+
+def _channel_first(extents: tuple[int, ...]) -> list[int]:
+    return [extents[0], extents[4], *extents[1:4]]
+
+
+def _filter(geometry: ConvGeometry) -> dict[str, list[int]]:
+    shape = geometry.filter_shape
+    axes = filter_axes(geometry)
+    steps = dict(zip(axes, contiguous(tuple(shape[axis] for axis in axes)), strict=True))
+    order = (4, 3, 0, 1, 2)
+    return {"dim": [shape[axis] for axis in order], "stride": [steps[axis] for axis in order]}
+
+
+def _after(window: Window) -> int:
+    """Return the padding from which cuDNN derives `output`; positions beyond need none."""
+    spanned = (window.output - 1) * window.stride + extent(window.kernel, window.dilation)
+    return max(spanned - window.input - window.before, 0)

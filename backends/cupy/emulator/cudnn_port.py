@@ -1,0 +1,142 @@
+"""cuDNN without a device: it plans for one that is described, and NumPy does what the plan says.
+
+A plan is made by the real library from the real description of the problem. What is executed is
+that description, read back from the plan: for each position o and tap t,
+
+    result[o * stride + t * dilation - pre_padding] += loss[o] * filter[t].
+"""
+
+# cuDNN's frontend is an extra, and has no types.
+# pyright: reportMissingImports=false
+
+import ctypes
+import hashlib
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opspec.backends.cupy.cudnn import FILTER, LOSS, RESULT, build
+from opspec.backends.cupy.emulator.host import TRAITS, HostPort
+from opspec.backends.cupy.emulator.memory import as_numpy
+from opspec.backends.cupy.port import CudnnPlan
+from opspec.cache_folder import kept
+from opspec.geometry import ConvGeometry, Window
+
+COMPILER = "gcc"
+DEVICES = Path(__file__).parent / "devices.json"
+Array = np.ndarray[Any, Any]
+DRIVER = "libcuda.so.1"
+NO_DRIVER = Path(__file__).parent / "no_driver.c"
+
+
+class CudnnPort(HostPort):
+    """A port whose plans cuDNN makes.
+
+    Parameters
+    ----------
+    device
+        One of those that devices.json describes.
+    """
+
+    def __init__(self, device: str = "H200") -> None:
+        super().__init__(traits=replace(TRAITS, without=()))
+        self._device = device
+
+    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+        """Return cuDNN's plan for the described device, or None if it has none."""
+        return _plan(self._device, geometry, tf32)
+
+    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+        """Compute what a plan says."""
+        said = json.loads(str(plan.graph))
+        (node,) = said["nodes"]
+        if node["tag"] != "CONV_DGRAD" or node["math_mode"] != "CROSS_CORRELATION":
+            raise ValueError(f"a plan of something else: {node}")
+        views = {number: _view(arrays[number], said["tensors"][str(number)]) for number in arrays}
+        _add_up(node, views[LOSS], views[FILTER], views[RESULT])
+
+
+def _add_up(node: dict[str, Any], loss: Array, filter: Array, result: Array) -> None:
+    """Fill `result`, channel first as the others, in float64 and rounded once."""
+    sizes = (result.shape[2:], loss.shape[2:], filter.shape[2:])
+    steps = (node["stride"], node["dilation"], node["pre_padding"], node["post_padding"])
+    windows = [Window(*facts) for facts in zip(*sizes, *steps, strict=True)]
+    sums = np.zeros(result.shape, np.float64)
+    every = slice(None)
+    with np.errstate(all="ignore"):
+        for tap in product(*(range(window.kernel) for window in windows)):
+            met = [window.positions(t) for window, t in zip(windows, tap, strict=True)]
+            if not all(met):
+                continue
+            read = [slice(o.start, o.stop) for o in met]
+            made = [
+                slice(window.landing(o[0], t), window.landing(o[-1], t) + 1, window.stride)
+                for window, o, t in zip(windows, met, tap, strict=True)
+            ]
+            sums[every, every, *made] += np.einsum(
+                "nkdhw,kc->ncdhw",
+                loss[every, every, *read].astype(np.float64),
+                filter[:, :, tap[0], tap[1], tap[2]].astype(np.float64),
+            )
+        result[...] = sums.astype(result.dtype)
+
+
+def unavailable() -> str | None:
+    """Say why cuDNN cannot make plans here, or None."""
+    if find_spec("cudnn") is None:
+        return "cuDNN's frontend is not installed; pip install 'opspec[cudnn13]'"
+    if shutil.which(COMPILER) is None:
+        return f"{COMPILER}, which makes a driver's library without a driver, is not installed"
+    import cudnn
+
+    try:
+        cudnn.backend_version()
+    except RuntimeError as error:
+        return f"cuDNN cannot be loaded ({error}); pip install 'opspec[cudnn13]'"
+    return None
+
+
+@cache
+def described(device: str) -> Any:
+    """Return cuDNN's object for a device that devices.json describes."""
+    _load_driver()
+    import cudnn
+
+    devices = json.loads(DEVICES.read_text("utf-8"))
+    facts = {**devices["all"], **devices[device], "deviceName": device}
+    return cudnn.create_device_properties(json.dumps(facts))
+
+
+@lru_cache(maxsize=256)
+def _plan(device: str, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+    return build(geometry, tf32=tf32, device_property=described(device))
+
+
+@cache
+def _load_driver() -> ctypes.CDLL:
+    command = [COMPILER, "-shared", "-fPIC", f"-Wl,-soname,{DRIVER}", str(NO_DRIVER), "-o"]
+    digest = hashlib.sha256(NO_DRIVER.read_bytes()).hexdigest()
+    library = kept(
+        f"no-driver-{digest[:32]}.so", lambda to: subprocess.run([*command, str(to)], check=True)
+    )
+    return ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+
+
+def _view(array: Any, tensor: dict[str, Any]) -> Array:
+    """Return an array as a plan describes it, which must stay within it."""
+    view = as_numpy(array).reshape(-1)
+    steps = [step * view.itemsize for step in tensor["stride"]]
+    last = sum(
+        (size - 1) * step for size, step in zip(tensor["dim"], tensor["stride"], strict=True)
+    )
+    if last >= view.size:
+        raise ValueError(f"a plan reads element {last} of {view.size}")
+    return np.lib.stride_tricks.as_strided(view, tensor["dim"], steps)
