@@ -395,7 +395,7 @@ def test_what_is_compiled_ahead_is_what_calls_need(
             dtype=dtype,
             kernel=rng.randint(1, 4),
             stride=rng.randint(1, 3),
-            size=rng.choice([2, 9, 30, 70]),
+            size=rng.choice([9, 30, 70]),
         )
         choice = choose(problem, H200, Wishes(tf32=tf32))
         for part in products(problem, lie_of(problem), H200, choice):
