@@ -1,9 +1,11 @@
 """PyTorch's functional call, channels first or channels last in memory."""
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from workload import Workload
 
 from peers import Array, Call, Operands, Refused
 from peers.channels import channels_first, filters_for_channels_first
@@ -37,26 +39,8 @@ class TorchFunctional:
             raise Refused("has no out=")
         input = self._tensor(channels_first(operands.input, workload.data_format))
         filters = self._tensor(filters_for_channels_first(operands.filters))
-        dimensions = workload.dimensions
-        before = [each.before for each in dimensions]
-        # PyTorch cuts as much at the high end as at the low one; `output_padding` gives positions
-        # back, and what is still too much is cut off by a view.
-        given_back = [max(each.before - each.after, 0) + each.beyond for each in dimensions]
-        window = (..., *(slice(size) for size in workload.result_size))
-
-        def call() -> Array:
-            with torch.inference_mode():
-                result = torch.nn.functional.conv_transpose3d(
-                    input,
-                    filters,
-                    stride=workload.strides,
-                    padding=before,
-                    output_padding=given_back,
-                    dilation=workload.dilations,
-                )
-                return _readable(result[window], workload.dtype)
-
-        return call
+        transposed = conv_transpose3d(workload)
+        return lambda: _readable(transposed(input, filters), workload.dtype)
 
     def _tensor(self, array: Array) -> Any:
         array = np.ascontiguousarray(array)
@@ -65,6 +49,30 @@ class TorchFunctional:
         else:
             tensor = torch.from_numpy(array)
         return tensor.contiguous(memory_format=self._memory_format)
+
+
+def conv_transpose3d(workload: Workload) -> Callable[[Any, Any], Any]:
+    """Return a function of input and filters, channels first, that PyTorch computes."""
+    dimensions = workload.dimensions
+    before = [each.before for each in dimensions]
+    # PyTorch cuts as much at the high end as at the low one; `output_padding` gives positions
+    # back, and what is still too much is cut off by a view.
+    given_back = [max(each.before - each.after, 0) + each.beyond for each in dimensions]
+    window = (..., *(slice(size) for size in workload.result_size))
+
+    def transposed(input: Any, filters: Any) -> Any:
+        with torch.inference_mode():
+            result = torch.nn.functional.conv_transpose3d(
+                input,
+                filters,
+                stride=workload.strides,
+                padding=before,
+                output_padding=given_back,
+                dilation=workload.dilations,
+            )
+            return result[window]
+
+    return transposed
 
 
 def _readable(tensor: Any, dtype: str) -> Array:
