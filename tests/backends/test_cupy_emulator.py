@@ -296,6 +296,21 @@ FAULTS: dict[str, tuple[str, str, str, str, Callable[[], Call]]] = {
         "",
         partial(call, "float16"),
     ),
+    "barrier-between-the-ring-and-the-result-removed": (
+        "tensor",
+        "wait_for_copies<0>();\n        __syncthreads();\n        keep(memory, sums);",
+        "wait_for_copies<0>();\n        keep(memory, sums);",
+        "",
+        # The last of its four slices lies at the ring's start, where the result's tile begins.
+        partial(
+            call,
+            "float16",
+            channels=(64, 128),
+            kernel=(1, 1, 1),
+            stride=(1, 1, 1),
+            dilation=(1, 1, 1),
+        ),
+    ),
     "barrier-for-one-warp-only": (
         "simt",
         "keep(memory.slice[step % 2], of_data, of_filter);\n            __syncthreads();",
