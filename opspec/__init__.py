@@ -12,6 +12,7 @@ from opspec.errors import OpError
 if TYPE_CHECKING:
     from opspec import compat, errors, nn, ops, raw_ops
     from opspec.explanation import explain
+    from opspec.gradients import vjp
     from opspec.registry.selection import use_backend
     from opspec.registry.warming import warmup
     from opspec.rule import TensorSpec
@@ -30,6 +31,7 @@ __all__ = [
     "raw_ops",
     "thread_limit",
     "use_backend",
+    "vjp",
     "warmup",
 ]
 
@@ -39,6 +41,7 @@ _HOMES = {
     "explain": "opspec.explanation",
     "thread_limit": "opspec.threads",
     "use_backend": "opspec.registry.selection",
+    "vjp": "opspec.gradients",
     "warmup": "opspec.registry.warming",
 }
 

@@ -58,18 +58,17 @@ class Prepared(NamedTuple):
 
     def out_of_memory(self, error: MemoryError) -> OpError:
         """Return the error that says memory ran out while the kernel worked."""
-        label = f"{self.definition.sizes}.fit_memory"
-        rule = next(rule for rule in self.definition.operand_rules if rule.label == label)
-        result = f"{shown(self.geometry.input_shape)} of {self.geometry.dtype}"
-        allowed = "what is free now"
-        return rule.error(Fault(f"{result} ({error})", allowed, kind="memory"), self.name)
+        shape = self.geometry.shape_of(self.definition.result_side)
+        given = f"{shown(shape)} of {self.geometry.dtype} ({error})"
+        fault = Fault(given, "what is free now", kind="memory")
+        return self.definition.memory_rule.error(fault, self.name)
 
 
 def prepare(
     definition: OpDefinition,
     attributes: tuple[Any, ...],
     operands: tuple[Any, ...],
-    sizes: Any,
+    sizes: Any = None,
     name: object = None,
     backend: str | Backend | None = None,
     out: Any = None,
@@ -85,7 +84,7 @@ def prepare(
     operands
         The arrays, in the order of the kernel's parameters.
     sizes
-        The shape of the result.
+        The shape of the result, where an operand of the operation holds it.
     name
         The caller's name for the operation.
     backend
@@ -193,7 +192,9 @@ def _plan(
         raise error.named(name) from None
     call = Call(
         attributes=validated,
-        operands={definition.sizes: sizes, **{key: read.spec() for key, read in operands.items()}},
+        operands=_with_sizes(
+            definition, sizes, {key: read.spec() for key, read in operands.items()}
+        ),
         name=name,
         arrays={key: read.library for key, read in operands.items()},
     )
@@ -229,9 +230,14 @@ def _offer(
         held.append((operand, read.array))
         if given is not read.array:
             held.append((operand, given))
-    if isinstance(sizes, np.ndarray):
+    if isinstance(sizes, np.ndarray) and definition.sizes is not None:
         held.append((definition.sizes, sizes))
-    return Offer(out, plan.choices.demand.arrays, plan.geometry, held)
+    shape = plan.geometry.shape_of(definition.result_side)
+    return Offer(out, plan.choices.demand.arrays, shape, plan.geometry.dtype, held)
+
+
+def _with_sizes(definition: OpDefinition, sizes: Any, operands: dict[str, Any]) -> dict[str, Any]:
+    return operands if definition.sizes is None else {definition.sizes: sizes, **operands}
 
 
 def _taken(read: Read, backend: Backend) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opspec.attributes import AttributesModel
-from opspec.geometry import ConvGeometry
+from opspec.geometry import ConvGeometry, Side
 from opspec.rule import Call, Rule, TensorSpec, refuse_first_fault
 
 
@@ -52,7 +52,7 @@ class OpDefinition:
     operands
         Its operands, in the order of the public function; the one in `sizes` is given by value.
     sizes
-        The operand that holds the shape of the result.
+        The operand that holds the shape of the result, or None.
     operand_rules
         The rules that look at a whole `Call`; they run after the attribute rules.
     result
@@ -63,6 +63,10 @@ class OpDefinition:
         The parameters of such a kernel, in order: the geometry, then operands.
     kernel_operands
         Which operands the kernel gets, in the order of its parameters.
+    kernel_sides
+        Which side of the convolution each of these is.
+    result_side
+        Which side the result is.
     infer_shape
         Computes the result's spec from a `Call` that keeps every rule.
     lower
@@ -76,12 +80,14 @@ class OpDefinition:
     sources: tuple[str, ...]
     Attributes: type[AttributesModel]
     operands: tuple[Operand, ...]
-    sizes: str
+    sizes: str | None
     operand_rules: tuple[Rule, ...]
     result: str
     kernel: str
     kernel_parameters: tuple[str, ...]
     kernel_operands: tuple[str, ...]
+    kernel_sides: tuple[Side, ...]
+    result_side: Side
     infer_shape: Callable[[Call], TensorSpec]
     lower: Callable[[Call], ConvGeometry]
 
@@ -89,6 +95,16 @@ class OpDefinition:
     def rules(self) -> tuple[Rule, ...]:
         """Every rule, in the order in which they run."""
         return self.Attributes.rules + self.operand_rules
+
+    @property
+    def operand_sides(self) -> dict[str, Side]:
+        """Which side of the convolution each operand of the kernel is."""
+        return dict(zip(self.kernel_operands, self.kernel_sides, strict=True))
+
+    @property
+    def memory_rule(self) -> Rule:
+        """The rule that the result fits into memory."""
+        return next(rule for rule in self.operand_rules if rule.label.endswith("_memory"))
 
     def infer(self, attributes: AttributesModel, **operands: Any) -> TensorSpec:
         """Infer the result's dtype and shape without data.

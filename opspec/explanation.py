@@ -44,7 +44,7 @@ def explain(op: str | Callable[..., Any], *arguments: Any, **keywords: Any) -> E
     >>> reason.chosen
     'numpy'
     """
-    definition = _definition_of(op)
+    definition = definition_of(op)
     bound = inspect.signature(public_function(definition)).bind(*arguments, **keywords)
     bound.apply_defaults()
     given = bound.arguments
@@ -52,7 +52,7 @@ def explain(op: str | Callable[..., Any], *arguments: Any, **keywords: Any) -> E
         definition,
         tuple(given[name] for name in definition.Attributes.model_fields),
         tuple(given[name] for name in definition.kernel_operands),
-        given[definition.sizes],
+        None if definition.sizes is None else given[definition.sizes],
         given["name"],
         given["backend"],
     )
@@ -65,7 +65,14 @@ def public_function(definition: OpDefinition) -> Callable[..., Any]:
     return function
 
 
-def _definition_of(op: str | Callable[..., Any]) -> OpDefinition:
+def definition_of(op: str | Callable[..., Any]) -> OpDefinition:
+    """Return the definition of an operation, given by name or as its public function.
+
+    Raises
+    ------
+    LookupError
+        If it is none.
+    """
     if isinstance(op, str):
         return ops.get(op)
     for name in ops.names():

@@ -10,7 +10,12 @@ of the large side:
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
+from typing import Literal, TypeAlias
+
+# The three arrays of a convolution: the large side, the filter, the small side.
+Side: TypeAlias = Literal["input", "filter", "output"]
 
 PADDINGS = ("SAME", "VALID")
 DATA_FORMATS = ("NDHWC", "NCDHW")
@@ -47,6 +52,20 @@ def input_sizes_for(output: int, kernel: int, stride: int, dilation: int, paddin
     span = extent(kernel, dilation)
     first = (output - 1) * stride + span if output > 0 else 0
     return range(first, output * stride + span)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Neighbouring positions of the small side with the same taps inside the large side.
+
+    Parameters
+    ----------
+    positions, taps
+        Which; there may be no taps.
+    """
+
+    positions: range
+    taps: range
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,18 @@ class Window:
         first = max(0, -(shift // self.stride))
         stop = min(self.output, (self.input - 1 - shift) // self.stride + 1)
         return range(first, max(first, stop))
+
+    def segments(self) -> list[Segment]:
+        """Return the small side cut where a tap enters or leaves the large side."""
+        inside = [self.positions(tap) for tap in range(self.kernel)]
+        ends = {end for reach in inside if reach for end in (reach.start, reach.stop)}
+        cuts = sorted({0, self.output} | ends)
+        found = []
+        for start, stop in pairwise(cuts):
+            taps = [tap for tap, reach in enumerate(inside) if start in reach]
+            reaching = range(taps[0], taps[-1] + 1) if taps else range(0)
+            found.append(Segment(range(start, stop), reaching))
+        return found
 
     def landing(self, position: int, tap: int) -> int:
         """Return where on the large side `tap` of the window at `position` lands."""
@@ -144,6 +175,12 @@ class ConvGeometry:
     def filter_shape(self) -> tuple[int, ...]:
         """``[depth, height, width, in_channels, out_channels]`` in every data format."""
         return (*(w.kernel for w in self.windows), self.in_channels, self.out_channels)
+
+    def shape_of(self, side: Side) -> tuple[int, ...]:
+        """Return the shape of one side."""
+        if side == "filter":
+            return self.filter_shape
+        return self.input_shape if side == "input" else self.output_shape
 
     @property
     def dilated(self) -> bool:

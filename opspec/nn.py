@@ -1,7 +1,6 @@
 """Operations with the signatures of `tf.nn`."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -9,16 +8,9 @@ import numpy.typing as npt
 from opspec.calling import prepare
 from opspec.ops.conv3d_transpose import Conv3DTranspose
 from opspec.registry.backend import Backend
+from opspec.signatures import Array, DataFormat, Numbers, Padding, Scalar, Sizes, Steps
 
 __all__ = ["conv3d_transpose"]
-
-Scalar = TypeVar("Scalar", bound=np.generic)
-Array = TypeVar("Array")
-Numbers = Sequence[Any]
-Sizes = Sequence[int] | npt.NDArray[np.integer[Any]]
-Steps = int | Sequence[int] | npt.NDArray[np.integer[Any]] | None
-Padding = Literal["SAME", "VALID"]
-DataFormat = Literal["NDHWC", "NCDHW"] | None
 
 
 @overload

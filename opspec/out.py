@@ -14,7 +14,6 @@ import numpy as np
 
 from opspec import dtypes
 from opspec.errors import BackendContractError
-from opspec.geometry import ConvGeometry
 from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
 from opspec.rule import Fault, Rule, refuse_first_fault
 
@@ -31,8 +30,8 @@ class Offer:
         The array.
     library
         The qualified name of the operands' array type.
-    geometry
-        The problem.
+    shape, dtype
+        The result's.
     held
         The arrays that must not be written into, each after the name of its operand: those that the
         kernel reads and, where they are others, those that the caller gave.
@@ -40,7 +39,8 @@ class Offer:
 
     out: Any
     library: str
-    geometry: ConvGeometry
+    shape: tuple[int, ...]
+    dtype: str
     held: Sequence[tuple[str, Any]]
 
 
@@ -127,7 +127,7 @@ def _array(offer: Offer) -> Fault | None:
 
 
 def _dtype(offer: Offer) -> Fault | None:
-    given, wanted = offer.out.dtype, offer.geometry.dtype
+    given, wanted = offer.out.dtype, offer.dtype
     if isinstance(given, np.dtype) and given == dtypes.numpy_dtype(wanted):
         return None
     name = dtypes.name_of(given)
@@ -139,7 +139,7 @@ def _dtype(offer: Offer) -> Fault | None:
 
 
 def _shape(offer: Offer) -> Fault | None:
-    given, wanted = tuple(offer.out.shape), offer.geometry.input_shape
+    given, wanted = tuple(offer.out.shape), offer.shape
     return None if given == wanted else Fault(str(list(given)), str(list(wanted)))
 
 

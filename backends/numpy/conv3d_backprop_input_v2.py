@@ -24,6 +24,7 @@ import numpy as np
 
 from opspec import dtypes
 from opspec.backends.numpy import backend
+from opspec.backends.numpy.boxes import boxes
 from opspec.geometry import ConvGeometry, Window
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -70,7 +71,7 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None) -> A
 def _slabs(geometry: ConvGeometry, result: Array) -> Iterator[tuple[ConvGeometry, slice, Array]]:
     """Cut the result; each slab is a problem of its own, its padding shifted to where it starts."""
     places = [range(geometry.batch), *(range(window.input) for window in geometry.windows)]
-    for box in _boxes(places, SLAB // (4 * geometry.in_channels)):
+    for box in boxes(places, SLAB // (4 * geometry.in_channels)):
         depth, height, width = (
             replace(window, input=len(span), before=window.before + span.start)
             for window, span in zip(geometry.windows, box[1:], strict=True)
@@ -94,7 +95,7 @@ def _spread(geometry: ConvGeometry, filter: Array, out_backprop: Array, sums: Ar
     room = (PRODUCTS_OF_ALL_TAPS if together else PRODUCTS_OF_ONE_TAP) // sums.itemsize
     widest = max(len(groups[0]) * geometry.in_channels, geometry.out_channels)
     positions = [range(geometry.batch), *(_reaching(window) for window in windows)]
-    for box in _boxes(positions, room // widest):
+    for box in boxes(positions, room // widest):
         meetings = [_meetings(window, span) for window, span in zip(windows, box[1:], strict=True)]
         batch, *spans = (slice(span.start, span.stop) for span in box)
         vectors = source[batch, *spans].astype(sums.dtype, copy=False)
@@ -119,19 +120,6 @@ def _taps_go_together(geometry: ConvGeometry) -> bool:
     """Whether one product serves all taps; with long runs and many channels each has its own."""
     contiguous = geometry.windows[2].stride == 1 and geometry.in_channels >= 2 * FEW_CHANNELS
     return _channels_are_rows(geometry) and not contiguous
-
-
-def _boxes(extents: list[range], most: int) -> Iterator[tuple[range, ...]]:
-    """Cut the extents into boxes of at most `most` places, long along the last extents."""
-    lengths: list[int] = []
-    for extent in reversed(extents):
-        lengths.insert(0, max(min(len(extent), most), 1))
-        most //= lengths[0]
-    spans = [
-        [extent[start : start + length] for start in range(0, len(extent), length)]
-        for extent, length in zip(extents, lengths, strict=True)
-    ]
-    return product(*spans)
 
 
 def _reaching(window: Window) -> range:

@@ -1,89 +1,37 @@
 """The operation Conv3DBackpropInputV2: the gradient of a 3-D convolution by its input."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema
-
-from opspec.attributes import AttributesModel
 from opspec.convolution import Names, inferred_spec, lowered
+from opspec.convolution_attributes import FILTER, LARGE, SMALL, RawAttributes, raw_attribute_rules
 from opspec.convolution_rules import operand_rules
 from opspec.definition import OpDefinition, Operand
 from opspec.dtypes import FLOATING
-from opspec.geometry import DATA_FORMATS
-from opspec.rules import INT32_MAX, known_integers
-from opspec.step_rules import StepSpelling, attribute_rules
 
 NAME = "Conv3DBackpropInputV2"
 PAGE = "https://www.tensorflow.org/api_docs/python/tf/raw_ops/Conv3DBackpropInputV2"
 
-LARGE = {
-    "NDHWC": ("batch", "depth", "rows", "cols", "in_channels"),
-    "NCDHW": ("batch", "in_channels", "depth", "rows", "cols"),
-}
-SMALL = {
-    "NDHWC": ("batch", "out_depth", "out_rows", "out_cols", "out_channels"),
-    "NCDHW": ("batch", "out_channels", "out_depth", "out_rows", "out_cols"),
-}
-FILTER = ("depth", "rows", "cols", "in_channels", "out_channels")
-
 NAMES = Names(
     op=NAME,
-    sizes="input_sizes",
-    filter="filter",
-    data="out_backprop",
-    large="input_sizes",
-    small="out_backprop",
-    filter_dimensions=FILTER,
-    layouts=LARGE,
-    data_layouts=SMALL,
+    result="input",
+    arguments={
+        "input": "input_sizes",
+        "filter": "filter",
+        "output": "out_backprop",
+    },
+    words={"input": "input_sizes", "output": "out_backprop"},
+    dimensions={
+        "input": LARGE,
+        "filter": FILTER,
+        "output": SMALL,
+    },
 )
 
-FiveSteps = Annotated[
-    tuple[int, int, int, int, int],
-    WithJsonSchema(
-        {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 1, "maximum": INT32_MAX},
-            "minItems": 5,
-            "maxItems": 5,
-        }
-    ),
-]
 
-
-class Attributes(AttributesModel):
+class Attributes(RawAttributes):
     """The attributes of Conv3DBackpropInputV2, all in the data format's order."""
 
-    strides: FiveSteps = Field(
-        description="Step of the window in each dimension; 1 for batch and channels."
-    )
-    padding: Literal["SAME", "VALID"] = Field(
-        description="SAME gives every stride a window, VALID only windows that lie inside."
-    )
-    data_format: Literal["NDHWC", "NCDHW"] = Field(
-        "NDHWC", description="Layout of out_backprop and of the result."
-    )
-    dilations: FiveSteps = Field(
-        (1, 1, 1, 1, 1), description="Step between filter taps in each dimension."
-    )
-
-    rules = attribute_rules(
-        NAME,
-        required=("strides", "padding"),
-        data_formats=DATA_FORMATS,
-        steps=StepSpelling((5,), scalar=False, source="docs/semantics.md §3.8"),
-    )
-
-    @classmethod
-    def canonical(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Turn strides and dilations into tuples of int."""
-        return {
-            **given,
-            "strides": tuple(known_integers(given["strides"])),
-            "dilations": tuple(known_integers(given["dilations"])),
-        }
+    rules = raw_attribute_rules(NAME)
 
 
 Conv3DBackpropInputV2 = OpDefinition(
@@ -120,7 +68,7 @@ that their taps reach.""",
         Operand(
             "filter",
             FLOATING,
-            {"NDHWC": FILTER, "NCDHW": FILTER},
+            FILTER,
             "The filter of the forward convolution; the same layout in both data formats.",
         ),
         Operand("out_backprop", FLOATING, SMALL, "The signal to spread."),
@@ -131,6 +79,8 @@ that their taps reach.""",
     kernel=NAME,
     kernel_parameters=("geometry", "filter", "out_backprop"),
     kernel_operands=("filter", "out_backprop"),
+    kernel_sides=("filter", "output"),
+    result_side="input",
     infer_shape=partial(inferred_spec, names=NAMES),
     lower=partial(lowered, names=NAMES),
 )

@@ -31,14 +31,18 @@ FILTERS = ("depth", "height", "width", "output_channels", "in_channels")
 
 NAMES = Names(
     op=NAME,
-    sizes="output_shape",
-    filter="filters",
-    data="input",
-    large="output",
-    small="input",
-    filter_dimensions=FILTERS,
-    layouts=OUTPUT,
-    data_layouts=INPUT,
+    result="input",
+    arguments={
+        "input": "output_shape",
+        "filter": "filters",
+        "output": "input",
+    },
+    words={"input": "output", "output": "input"},
+    dimensions={
+        "input": OUTPUT,
+        "filter": dict.fromkeys(DATA_FORMATS, FILTERS),
+        "output": INPUT,
+    },
 )
 
 _STEP = {"type": "integer", "minimum": 1, "maximum": INT32_MAX}
@@ -148,6 +152,8 @@ out_backprop = input; the same kernels compute both.""",
     kernel=Conv3DBackpropInputV2.name,
     kernel_parameters=Conv3DBackpropInputV2.kernel_parameters,
     kernel_operands=("filters", "input"),
+    kernel_sides=("filter", "output"),
+    result_side="input",
     infer_shape=partial(inferred_spec, names=NAMES),
     lower=partial(lowered, names=NAMES),
 )

@@ -1,27 +1,33 @@
-"""Operations with the signatures of `tf.raw_ops`: keyword arguments only."""
+"""`tf.raw_ops.Conv3D`."""
 
-from collections.abc import Sequence
 from typing import Any, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from opspec.calling import prepare
-from opspec.nn import Array, Numbers, Padding, Scalar, Sizes
-from opspec.ops.conv3d_backprop_input_v2 import Conv3DBackpropInputV2 as _Definition
+from opspec.ops.conv3d import Conv3D as _Definition
 from opspec.registry.backend import Backend
-
-__all__ = ["Conv3DBackpropInputV2"]
-
-FiveSteps = Sequence[int] | npt.NDArray[np.integer[Any]]
+from opspec.signatures import Array, FiveSteps, Numbers, Padding, Scalar
 
 
 @overload
-def Conv3DBackpropInputV2(
+def Conv3D(
     *,
-    input_sizes: Sizes,
+    input: npt.NDArray[Scalar],
+    filter: npt.NDArray[Scalar] | Numbers,
+    strides: FiveSteps,
+    padding: Padding,
+    data_format: str = ...,
+    dilations: FiveSteps = ...,
+    name: str | None = ...,
+    out: npt.NDArray[Scalar] | None = ...,
+    backend: str | Backend | None = ...,
+) -> npt.NDArray[Scalar]: ...
+@overload
+def Conv3D(
+    *,
+    input: Numbers,
     filter: npt.NDArray[Scalar],
-    out_backprop: npt.NDArray[Scalar] | Numbers,
     strides: FiveSteps,
     padding: Padding,
     data_format: str = ...,
@@ -31,25 +37,10 @@ def Conv3DBackpropInputV2(
     backend: str | Backend | None = ...,
 ) -> npt.NDArray[Scalar]: ...
 @overload
-def Conv3DBackpropInputV2(
+def Conv3D(
     *,
-    input_sizes: Sizes,
-    filter: Numbers,
-    out_backprop: npt.NDArray[Scalar],
-    strides: FiveSteps,
-    padding: Padding,
-    data_format: str = ...,
-    dilations: FiveSteps = ...,
-    name: str | None = ...,
-    out: npt.NDArray[Scalar] | None = ...,
-    backend: str | Backend | None = ...,
-) -> npt.NDArray[Scalar]: ...
-@overload
-def Conv3DBackpropInputV2(
-    *,
-    input_sizes: Sizes,
+    input: Array,
     filter: Array,
-    out_backprop: Array,
     strides: FiveSteps,
     padding: Padding,
     data_format: str = ...,
@@ -58,11 +49,10 @@ def Conv3DBackpropInputV2(
     out: Array | None = ...,
     backend: str | Backend | None = ...,
 ) -> Array: ...
-def Conv3DBackpropInputV2(
+def Conv3D(
     *,
-    input_sizes: Any,
+    input: Any,
     filter: Any,
-    out_backprop: Any,
     strides: Any,
     padding: Any,
     data_format: Any = "NDHWC",
@@ -71,18 +61,16 @@ def Conv3DBackpropInputV2(
     out: Any = None,
     backend: str | Backend | None = None,
 ) -> Any:
-    """Gradient of a 3-D convolution by its input, exactly as in `tf.raw_ops`.
+    """3-D convolution, exactly as in `tf.raw_ops`.
 
     Parameters
     ----------
-    input_sizes
-        5 integers: the shape of the result, in the data format's order.
+    input
+        Array of shape ``[batch, depth, rows, cols, in_channels]`` (NDHWC) or ``[batch, in_channels,
+        depth, rows, cols]`` (NCDHW); float16, bfloat16, float32 or float64.
     filter
-        Array of shape ``[depth, rows, cols, in_channels, out_channels]`` in both data formats;
-        float16, bfloat16, float32 or float64.
-    out_backprop
-        Array of shape ``[batch, out_depth, out_rows, out_cols, out_channels]`` (NDHWC) or ``[batch,
-        out_channels, out_depth, out_rows, out_cols]`` (NCDHW), with the dtype of `filter`.
+        Array of shape ``[depth, rows, cols, in_channels, out_channels]`` in both data formats, with
+        the dtype of `input`. It is not flipped.
     strides
         5 integers: step of the window, in positions, in the data format's order; 1 for batch and
         channels.
@@ -106,42 +94,41 @@ def Conv3DBackpropInputV2(
     Returns
     -------
     array
-        `out` if given, else a fresh and contiguous one of the caller's library; of shape
-        `input_sizes` and the dtype of `filter`.
+        `out` if given, else a fresh and contiguous one of the caller's library; of shape ``[batch,
+        out_depth, out_rows, out_cols, out_channels]`` (NDHWC) or ``[batch, out_channels, out_depth,
+        out_rows, out_cols]`` (NCDHW) and the dtype of `input`.
 
     Raises
     ------
     opspec.errors.OpError
-        If a rule is broken; ``opspec show Conv3DBackpropInputV2`` lists them. `OpTypeError` for
+        If a rule is broken; ``opspec show Conv3D`` lists them. `OpTypeError` for
         types and dtypes, `OpMemoryError` for sizes that no memory holds.
     opspec.errors.BackendError
         If no backend, or not the named one, takes the call.
 
     References
     ----------
-    https://www.tensorflow.org/api_docs/python/tf/raw_ops/Conv3DBackpropInputV2
+    https://www.tensorflow.org/api_docs/python/tf/raw_ops/Conv3D
 
     Examples
     --------
     >>> import numpy as np
     >>> import opspec
-    >>> opspec.raw_ops.Conv3DBackpropInputV2(
-    ...     input_sizes=[1, 1, 1, 5, 1],
+    >>> opspec.raw_ops.Conv3D(
+    ...     input=np.arange(5, dtype=np.float32).reshape(1, 1, 1, 5, 1),
     ...     filter=np.array([1, 2, 4], np.float32).reshape(1, 1, 3, 1, 1),
-    ...     out_backprop=np.ones((1, 1, 1, 2, 1), np.float32),
     ...     strides=[1, 1, 1, 2, 1],
     ...     padding="VALID",
     ... ).ravel()
-    array([1., 2., 5., 2., 4.], dtype=float32)
+    array([10., 24.], dtype=float32)
     """
     call = prepare(
         _Definition,
         (strides, padding, data_format, dilations),
-        (filter, out_backprop),
-        input_sizes,
-        name,
-        backend,
-        out,
+        (input, filter),
+        name=name,
+        backend=backend,
+        out=out,
     )
     try:
         result = call.kernel(call.geometry, *call.operands)
