@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opspec import ops
+from opspec.conformance.axes import axes_in_common, places_axes
 from opspec.conformance.example import Array, Example
 from opspec.conformance.tolerance import (
     MismatchError,
@@ -14,6 +15,7 @@ from opspec.conformance.tolerance import (
     require_exact,
     require_same_form,
 )
+from opspec.definition import OpDefinition
 from opspec.explanation import public_function
 from opspec.registry import Backend, Demand
 
@@ -35,11 +37,15 @@ class Call:
     example: Example
     backend: Backend
     demand: Demand
-    operands: tuple[str, str] = field(init=False)
+    definition: OpDefinition = field(init=False)
 
     def __post_init__(self) -> None:
-        filter, data = ops.get(self.example.operation).kernel_operands
-        object.__setattr__(self, "operands", (filter, data))
+        object.__setattr__(self, "definition", ops.get(self.example.operation))
+
+    @property
+    def operands(self) -> dict[str, tuple[int, int]]:
+        """The operands by name, with the axis of each that is one of the result's: here, there."""
+        return axes_in_common(self.definition, self.demand.data_format)
 
     def arguments(self) -> dict[str, Any]:
         """Return fresh arguments, the operands contiguous."""
@@ -57,7 +63,7 @@ class Call:
 
     def made(self, arguments: Mapping[str, Any], out: Array | None = None) -> Any:
         """Make the call and return its result, whatever it is."""
-        function = public_function(ops.get(self.example.operation))
+        function = public_function(self.definition)
         return function(**arguments, backend=self.backend, out=out)
 
     def run(self, arguments: Mapping[str, Any], out: Array | None = None) -> Any:
@@ -88,7 +94,8 @@ class Call:
 
     def require_equal(self, result: Array, expected: Array, magnitude: Array | None) -> None:
         """Raise unless a result is what is given here."""
+        axes = places_axes(self.definition.result_side, self.demand.data_format)
         if magnitude is None:
-            require_exact(result, expected, self.demand.data_format)
+            require_exact(result, expected, axes)
         else:
-            require_bounded(result, expected, magnitude, self.demand.data_format)
+            require_bounded(result, expected, magnitude, axes)

@@ -21,6 +21,8 @@ LANES: tuple[Lane, ...] = ("exact", "bounded", "real", "accept", "reject")
 FORMAT = 1
 
 FOLDERS = {
+    "Conv3D": "conv3d",
+    "Conv3DBackpropFilterV2": "conv3d_backprop_filter_v2",
     "Conv3DBackpropInputV2": "conv3d_backprop_input_v2",
     "conv3d_transpose": "conv3d_transpose",
 }

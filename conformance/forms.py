@@ -91,21 +91,21 @@ def laid_out(change: Callable[[Array], Array]) -> Callable[[Call], None]:
 
 
 def broadcast(call: Call) -> None:
-    """Repeat one batch entry and one channel of the filter without storing them again."""
-    filter, data = call.operands
-    axis = call.demand.data_format.index("C")
-    shape = call.expected.shape
-    if 0 in (shape[0], shape[axis]):
-        return
+    """Repeat a part of each operand along the result's axes without storing it again."""
     arguments = call.arguments()
-    arguments[data] = np.broadcast_to(arguments[data][:1], arguments[data].shape)
-    arguments[filter] = np.broadcast_to(arguments[filter][..., :1, :], arguments[filter].shape)
+    expected, magnitude = call.expected, call.magnitude
+    for name, (own, axis) in call.operands.items():
+        if expected.shape[axis] == 0:
+            continue
+        arguments[name] = _repeated(arguments[name], own)
+        expected = _repeated(expected, axis)
+        magnitude = None if magnitude is None else _repeated(magnitude, axis)
+    call.require_equal(call.run(arguments), expected, magnitude)
 
-    def repeated(array: Array) -> Array:
-        return np.broadcast_to(array[:1].take([0], axis), array.shape)
 
-    magnitude = None if call.magnitude is None else repeated(call.magnitude)
-    call.require_equal(call.run(arguments), repeated(call.expected), magnitude)
+def _repeated(array: Array, axis: int) -> Array:
+    """Return the array with its first part along an axis in place of all of them."""
+    return np.broadcast_to(array.take([0], axis), array.shape)
 
 
 def poisoned(call: Call) -> None:
@@ -141,11 +141,11 @@ def given_out(call: Call) -> None:
 
 def repeated(call: Call) -> None:
     """Call again and again, with operands changed in place between: nothing may be remembered."""
-    filter, data = call.operands
+    one, other = call.operands
     arguments = call.arguments()
     first = call.run(arguments)
     kept = first.copy()
-    for name, negated in ((data, True), (filter, False), (data, True)):
+    for name, negated in ((other, True), (one, False), (other, True)):
         arguments[name] *= arguments[name].dtype.type(-1)
         try:
             call.require_right(call.run(arguments), negated=negated)
@@ -162,19 +162,14 @@ def repeated(call: Call) -> None:
 
 
 def _partly_changed(call: Call) -> None:
-    """Negate one made channel, then one batch entry: both ends of an operand may stay the same."""
-    filter, data = call.operands
+    """Negate a middle part of each operand: both of its ends may stay the same."""
     arguments, expected = call.arguments(), call.expected.copy()
     call.run(arguments)
-    channel, entry = arguments[filter].shape[3] // 2, len(expected) // 2
-    made = [slice(None)] * 5
-    made[call.demand.data_format.index("C")] = slice(channel, channel + 1)
-    for name, part, place in (
-        (filter, arguments[filter][..., channel : channel + 1, :], tuple(made)),
-        (data, arguments[data][entry : entry + 1], slice(entry, entry + 1)),
-    ):
-        part *= part.dtype.type(-1)
-        expected[place] *= expected.dtype.type(-1)
+    for name, (own, axis) in call.operands.items():
+        middle = call.expected.shape[axis] // 2
+        for array, along in ((arguments[name], own), (expected, axis)):
+            part = array.swapaxes(0, along)[middle : middle + 1]
+            part *= array.dtype.type(-1)
         try:
             call.require_equal(call.run(arguments), expected, call.magnitude)
         except MismatchError as error:
@@ -182,11 +177,11 @@ def _partly_changed(call: Call) -> None:
 
 
 def concurrent(call: Call) -> None:
-    """Call from several threads at once, with the same operands and with negated data."""
+    """Call from several threads at once, with the same operands and with one of them negated."""
     together = threading.Barrier(THREADS)
-    data = call.operands[1]
+    *_, last = call.operands
     given, negated = call.arguments(), call.arguments()
-    negated[data] = -negated[data]
+    negated[last] = -negated[last]
 
     def one(number: int) -> None:
         odd = number % 2 == 1

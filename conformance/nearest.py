@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 
+from opspec import ops
 from opspec.conformance.mutants import Mutant, all_mutants
 from opspec.conformance.report import EXECUTED, FAILURES, CaseResult, Verdict
 from opspec.conformance.tasks import VALUE_LANES, Task
@@ -35,7 +36,9 @@ def with_resemblance(
     tasks
         The tasks that were run, by their ids.
     """
-    mutant = nearest(results, [Suspect(mutant, tasks) for mutant in all_mutants()])
+    failed = {ops.get(r.operation).kernel for r in results if r.verdict in FAILURES}
+    suspects = [Suspect(each, tasks) for each in all_mutants() if each.operation in failed]
+    mutant = nearest(results, suspects)
     if mutant is None:
         return tuple(results)
     return tuple(

@@ -32,12 +32,12 @@ def exact_sum(
     ValueError
         If an operand is not of whole numbers, or a sum could leave int64.
     """
-    data, taps = _whole(out_backprop), _whole(filter)
-    _refuse_beyond_int64(data, taps, taps[..., 0, :].size)
-    data, sizes, steps, spacing = _channels_last(data, input_sizes, strides, dilations, data_format)
+    data, taps = whole(out_backprop), whole(filter)
+    refuse_beyond_int64(data, taps, taps[..., 0, :].size)
+    data, sizes, steps, spacing = channels_last(data, input_sizes, strides, dilations, data_format)
     result = np.zeros(sizes, np.int64)
     starts = [
-        _padding_before(sizes[axis], taps.shape[axis - 1], steps[axis], spacing[axis], padding)
+        padding_before(sizes[axis], taps.shape[axis - 1], steps[axis], spacing[axis], padding)
         for axis in (1, 2, 3)
     ]
     for position in product(*map(range, data.shape[1:4])):
@@ -48,7 +48,7 @@ def exact_sum(
             if all(0 <= place[a] < sizes[a + 1] for a in range(3)):
                 spread = data[:, position[0], position[1], position[2]] @ taps[tap].T
                 result[:, place[0], place[1], place[2]] += spread
-    return _as_given(result, data_format)
+    return as_given(result, data_format)
 
 
 def direct_sum(
@@ -69,7 +69,7 @@ def direct_sum(
         The sums, and the sums of absolute values, which measure what rounding may do.
     """
     data, taps = out_backprop.astype(np.float64), filter.astype(np.float64)
-    data, sizes, steps, spacing = _channels_last(data, input_sizes, strides, dilations, data_format)
+    data, sizes, steps, spacing = channels_last(data, input_sizes, strides, dilations, data_format)
     result, magnitude = np.zeros(sizes), np.zeros(sizes)
     sources = [
         _sources(
@@ -87,7 +87,7 @@ def direct_sum(
             d, h, w = place
             result[:, d, h, w] = np.einsum("bpj,pcj->bc", parts, weights)
             magnitude[:, d, h, w] = np.einsum("bpj,pcj->bc", np.abs(parts), np.abs(weights))
-    return _as_given(result, data_format), _as_given(magnitude, data_format)
+    return as_given(result, data_format), as_given(magnitude, data_format)
 
 
 def forward_sum(
@@ -108,17 +108,17 @@ def forward_sum(
     ValueError
         If an operand is not of whole numbers, or a sum could leave int64.
     """
-    given, taps = _whole(input), _whole(filter)
-    _refuse_beyond_int64(given, taps, prod(taps.shape[:4]))
-    given, sizes, steps, spacing = _channels_last(
+    given, taps = whole(input), whole(filter)
+    refuse_beyond_int64(given, taps, prod(taps.shape[:4]))
+    given, sizes, steps, spacing = channels_last(
         given, list(given.shape), strides, dilations, data_format
     )
     kernel = taps.shape[:3]
     counts, starts = [], []
     for axis in (1, 2, 3):
         numbers = (sizes[axis], kernel[axis - 1], steps[axis], spacing[axis], padding)
-        counts.append(_window_count(*numbers))
-        starts.append(_padding_before(*numbers))
+        counts.append(window_count(*numbers))
+        starts.append(padding_before(*numbers))
     result = np.zeros((sizes[0], *counts, taps.shape[4]), np.int64)
     for position in product(*map(range, counts)):
         for tap in product(*map(range, kernel)):
@@ -127,23 +127,25 @@ def forward_sum(
             )
             if 0 <= d < sizes[1] and 0 <= h < sizes[2] and 0 <= w < sizes[3]:
                 result[:, position[0], position[1], position[2]] += given[:, d, h, w] @ taps[tap]
-    return _as_given(result, data_format)
+    return as_given(result, data_format)
 
 
-def _whole(array: Array) -> Array:
+def whole(array: Array) -> Array:
+    """Return the values as int64; they must be whole numbers."""
     wide = array.astype(np.float64)
     if not np.array_equal(wide, np.rint(wide)):
         raise ValueError("exact sums take whole numbers only")
     return wide.astype(np.int64)
 
 
-def _refuse_beyond_int64(data: Array, taps: Array, terms: int) -> None:
+def refuse_beyond_int64(data: Array, taps: Array, terms: int) -> None:
+    """Raise if sums of so many terms could leave int64."""
     reach = int(np.abs(data).max(initial=0)) * int(np.abs(taps).max(initial=0))
     if reach * max(terms, 1) >= 2**62:
         raise ValueError("the operands are too large for exact sums in int64")
 
 
-def _channels_last(
+def channels_last(
     data: Array, input_sizes: list[int], strides: list[int], dilations: list[int], data_format: str
 ) -> tuple[Array, list[int], list[int], list[int]]:
     """Bring everything into NDHWC order."""
@@ -158,20 +160,23 @@ def _channels_last(
     )
 
 
-def _as_given(result: Array, data_format: str) -> Array:
+def as_given(result: Array, data_format: str) -> Array:
+    """Bring an NDHWC result into the data format."""
     if data_format == "NDHWC":
         return result
     return np.ascontiguousarray(result.transpose(0, 4, 1, 2, 3))
 
 
-def _window_count(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+def window_count(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    """Return how many positions the small side has."""
     if padding == "SAME":
         return (size + stride - 1) // stride
     room = size - (kernel - 1) * dilation - 1
     return 0 if room < 0 else room // stride + 1
 
 
-def _padding_before(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+def padding_before(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    """Return how much is padded before the large side."""
     if padding == "VALID":
         return 0
     windows = (size + stride - 1) // stride
@@ -183,7 +188,7 @@ def _sources(
     size: int, positions: int, kernel: int, stride: int, dilation: int, padding: str
 ) -> list[list[tuple[int, int]]]:
     """Per place of the result: the (position, tap) pairs that reach it."""
-    before = _padding_before(size, kernel, stride, dilation, padding)
+    before = padding_before(size, kernel, stride, dilation, padding)
     found: list[list[tuple[int, int]]] = []
     for place in range(size):
         pairs = []

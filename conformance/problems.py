@@ -90,6 +90,24 @@ class Problem:
             "dilations": list(self.dilations),
         }
 
+    def forward_arguments(self, input: Array) -> dict[str, Any]:
+        """Return arguments of Conv3D, of an input of the result's shape."""
+        plain = self.arguments()
+        del plain["input_sizes"], plain["out_backprop"]
+        return {"input": input, **plain}
+
+    def filter_arguments(self, input: Array) -> dict[str, Any]:
+        """Return arguments of Conv3DBackpropFilterV2, of an input of the result's shape."""
+        plain = self.arguments()
+        del plain["input_sizes"], plain["filter"]
+        return {"input": input, "filter_sizes": list(self.filter.shape), **plain}
+
+    def result_shape(self, operation: str) -> tuple[int, ...]:
+        """Return the shape of what an operation makes of the problem."""
+        if operation == "Conv3D":
+            return tuple(self.out_backprop.shape)
+        return self.filter.shape if operation == "Conv3DBackpropFilterV2" else self.input_sizes
+
     def exact_result(self) -> Array:
         """Return the result in int64."""
         return exact_sum(**self.arguments())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from opspec import ops
 from opspec.conformance import property_calls as calls
 from opspec.conformance import property_laws as laws
+from opspec.conformance import sibling_laws as siblings
 from opspec.conformance.case import FOLDERS
 from opspec.conformance.problems import Values
 from opspec.conformance.property_search import Refutation, searched
@@ -23,6 +24,7 @@ from opspec.geometry import DATA_FORMATS
 from opspec.registry import Backend, Capabilities, Demand, UnsupportedByBackend
 
 RAW, TRANSPOSE = "Conv3DBackpropInputV2", "conv3d_transpose"
+FORWARD, FILTER = "Conv3D", "Conv3DBackpropFilterV2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Property:
         Whether it compares data formats.
     empties
         Whether it says anything about problems without elements.
+    beside
+        Other operations that it compares with.
     since
         The version of the suite that brought it.
     """
@@ -56,6 +60,7 @@ class Property:
     values: Values = "whole"
     across_layouts: bool = False
     empties: bool = True
+    beside: tuple[str, ...] = ()
     since: int = 1
 
     @property
@@ -65,9 +70,9 @@ class Property:
 
     def refusal(self, declared: Capabilities) -> str | None:
         """Say in words why a backend need not keep it, or None."""
-        kernel = ops.get(self.operation).kernel
-        if kernel not in declared.operations:
-            return f"it does not declare the operation {kernel}"
+        for kernel in (ops.get(self.operation).kernel, *self.beside):
+            if kernel not in declared.operations:
+                return f"it does not declare the operation {kernel}"
         if not set(declared.dtypes) & set(FLOATING):
             return f"it declares none of the dtypes {', '.join(FLOATING)}"
         missing = [name for name in DATA_FORMATS if name not in declared.data_formats]
@@ -143,6 +148,52 @@ ALL: tuple[Property, ...] = (
         TRANSPOSE,
         "conv3d_transpose and Conv3DBackpropInputV2 give the same bits",
         calls.operations_agree,
+    ),
+    Property(
+        "definition",
+        FORWARD,
+        "the result is the definition's, in exact integers",
+        siblings.forward_equals_the_definition,
+    ),
+    Property(
+        "bounded",
+        FORWARD,
+        "normally distributed numbers stay within the bound of rounding",
+        siblings.forward_stays_within_the_bound,
+        values="normal",
+    ),
+    Property(
+        "adjoint",
+        FORWARD,
+        "it is the adjoint of the backend's own gradient by the input",
+        siblings.forward_is_adjoint,
+        beside=(RAW,),
+    ),
+    Property(
+        "definition",
+        FILTER,
+        "the result is the definition's, in exact integers",
+        siblings.filter_gradient_equals_the_definition,
+    ),
+    Property(
+        "bounded",
+        FILTER,
+        "normally distributed numbers stay within the bound of rounding",
+        siblings.filter_gradient_stays_within_the_bound,
+        values="normal",
+    ),
+    Property(
+        "adjoint",
+        FILTER,
+        "it is the adjoint of the backend's own convolution, as a function of the filter",
+        siblings.filter_gradient_is_adjoint,
+        beside=(FORWARD,),
+    ),
+    Property(
+        "entries-add-up",
+        FILTER,
+        "the gradient of a batch is the sum of its entries' gradients",
+        siblings.filter_gradients_of_entries_add_up,
     ),
 )
 
@@ -221,4 +272,5 @@ def _features(found: Refutation, demand: Demand) -> list[str]:
 
 
 def _demand(trial: Trial) -> Demand:
-    return explain(RAW, **trial.problem.arguments(), backend="numpy").demand
+    made = trial.calls[0]
+    return explain(made.operation, **made.arguments, backend="numpy").demand

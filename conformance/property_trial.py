@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from opspec import nn, raw_ops
+from opspec import ops
+from opspec.conformance.axes import places_axes
 from opspec.conformance.oracle import direct_sum
+from opspec.conformance.oracle_siblings import DIRECT, EXACT
 from opspec.conformance.problems import Array, Problem
 from opspec.conformance.tolerance import (
+    LARGEST_RHO,
     MismatchError,
     require_bounded,
     require_exact,
@@ -16,6 +19,7 @@ from opspec.conformance.tolerance import (
     rhos,
     same_bits,
 )
+from opspec.explanation import public_function
 from opspec.registry import Backend
 
 # A root mean square over fewer elements says little: one of them may well be 2 units off.
@@ -31,7 +35,7 @@ class Made:
     operation
         Its operation.
     problem
-        What it amounts to.
+        What it amounts to, or was made for.
     arguments
         What it was called with.
     result
@@ -70,6 +74,15 @@ class Trial:
         problem = replace(self.problem, **changes)
         return self._run("Conv3DBackpropInputV2", problem, problem.arguments())
 
+    def forward(self, input: Array) -> Array:
+        """Return what Conv3D makes of an input of the problem's result's shape."""
+        return self._run("Conv3D", self.problem, self.problem.forward_arguments(input))
+
+    def filter_gradient(self, input: Array, **changes: Any) -> Array:
+        """Return the gradient by the filter, of an input of the problem's result's shape."""
+        problem = replace(self.problem, **changes)
+        return self._run("Conv3DBackpropFilterV2", problem, problem.filter_arguments(input))
+
     def transpose(self, **spelled: Any) -> Array:
         """Return the result of the problem through conv3d_transpose, arguments spelled so."""
         plain = self.problem.arguments()
@@ -97,18 +110,14 @@ class Trial:
             raise MismatchError(f"{words}: the signs of zeros differ")
 
     def _run(self, operation: str, problem: Problem, arguments: dict[str, Any]) -> Array:
-        function: Any = (
-            nn.conv3d_transpose
-            if operation == "conv3d_transpose"
-            else raw_ops.Conv3DBackpropInputV2
-        )
+        function = public_function(ops.get(operation))
         # The arguments as they were: a kernel may write into those that it gets.
         kept = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
         made = Made(operation, problem, kept)
         self.calls.append(made)
         with np.errstate(all="ignore"):
             result = function(**arguments, backend=self.backend)
-        require_same_form(result, problem.dtype, problem.input_sizes)
+        require_same_form(result, problem.dtype, problem.result_shape(operation))
         # A kernel may hand out the same memory again.
         kept_result: Array = result.copy()
         made.result = kept_result
@@ -125,22 +134,38 @@ def require_equal_numbers(result: Array, expected: Array, data_format: str, word
 
 def require_right_sums(result: Array, problem: Problem) -> None:
     """Raise unless a result of any numbers is within the bound of the definition's sums."""
-    expected, magnitude = direct_sum(**problem.arguments())
-    if result.size < MANY_ELEMENTS and (rhos(result, expected, magnitude) <= 8).all():
+    require_near(result, *direct_sum(**problem.arguments()), problem.data_format)
+
+
+def require_near(result: Array, expected: Array, magnitude: Array, axes: str) -> None:
+    """Raise unless a result is within the bound of these sums."""
+    if result.size < MANY_ELEMENTS and (rhos(result, expected, magnitude) <= LARGEST_RHO).all():
         return
-    require_bounded(result, expected, magnitude, problem.data_format)
+    require_bounded(result, expected, magnitude, axes)
+
+
+def require_rounded(result: Array, sums: Array, axes: str, words: str) -> None:
+    """Raise unless a result is these whole sums, rounded once."""
+    with np.errstate(over="ignore"):
+        rounded = sums.astype(np.float64).astype(result.dtype)
+    require_equal_numbers(result, rounded, axes, words)
 
 
 def was_right(made: Made, *, whole: bool) -> bool:
     """Whether a call gave what the definition says."""
     if made.result is None:
         return False
+    definition = ops.get(made.operation)
+    axes = places_axes(definition.result_side, made.problem.data_format)
     try:
-        if whole:
-            expected = made.problem.exact_result()
-            require_equal_numbers(made.result, expected, made.problem.data_format, "")
-        else:
+        if definition.result_side == "input" and whole:
+            require_equal_numbers(made.result, made.problem.exact_result(), axes, "")
+        elif definition.result_side == "input":
             require_right_sums(made.result, made.problem)
+        elif whole:
+            require_rounded(made.result, EXACT[made.operation](**made.arguments), axes, "")
+        else:
+            require_near(made.result, *DIRECT[made.operation](**made.arguments), axes)
     except MismatchError:
         return False
     return True

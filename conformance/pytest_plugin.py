@@ -213,7 +213,11 @@ def _planned(name: str, config: pytest.Config) -> Run:
         # As for `opspec check`, a module is looked for in the folder where one is.
         sys.path.insert(0, str(config.invocation_params.dir))
     backend = discovery.find(name)
-    selection = selected(quick=bool(config.getoption("opspec_quick")), suite=backend.suite)
+    selection = selected(
+        quick=bool(config.getoption("opspec_quick")),
+        suite=backend.suite,
+        operations=backend.capabilities.operations,
+    )
     return Run(runner.subject_of(backend, name), selection)
 
 

@@ -21,6 +21,7 @@ from opspec import ops
 from opspec.conformance.case import Golden
 from opspec.conformance.example import Array, Example, example_of
 from opspec.dtypes import numpy_dtype
+from opspec.geometry import Side
 
 INWARD, OUTWARD = (0, 4, 1, 2, 3), (0, 2, 3, 4, 1)
 LONG = 1 + 2.0**-28
@@ -54,23 +55,25 @@ def in_other_layout(example: Example) -> Example:
     attributes: Any = definition.Attributes(**{n: given[n] for n in fields if n in given})
     last = attributes.data_format == "NDHWC"
     order = INWARD if last else OUTWARD
-    _, data = definition.kernel_operands
+
+    def moved(array: Array, side: Side) -> Array:
+        # The filter's axes are the same in both data formats.
+        return array if side == "filter" else np.ascontiguousarray(array.transpose(order))
 
     def arguments() -> dict[str, Any]:
         changed = example.arguments()
-        for name in {definition.sizes, "strides", "dilations"} & set(changed):
-            numbers = changed[name] if name == definition.sizes else getattr(attributes, name)
-            changed[name] = [int(numbers[axis]) for axis in order]
-        changed[data] = np.ascontiguousarray(changed[data].transpose(order))
+        for name in {"strides", "dilations"} & set(changed):
+            changed[name] = [int(getattr(attributes, name)[axis]) for axis in order]
+        if definition.sizes is not None and definition.result_side != "filter":
+            changed[definition.sizes] = [int(changed[definition.sizes][axis]) for axis in order]
+        for name, side in definition.operand_sides.items():
+            changed[name] = moved(changed[name], side)
         return {**changed, "data_format": "NCDHW" if last else "NDHWC"}
 
-    def moved(array: Array) -> Array:
-        return np.ascontiguousarray(array.transpose(order))
-
-    magnitude = None if example.magnitude is None else moved(example.magnitude)
-    return replace(
-        example, arguments=arguments, expected=moved(example.expected), magnitude=magnitude
-    )
+    side = definition.result_side
+    magnitude = None if example.magnitude is None else moved(example.magnitude, side)
+    expected = moved(example.expected, side)
+    return replace(example, arguments=arguments, expected=expected, magnitude=magnitude)
 
 
 def in_dtype(dtype: str) -> Callable[[Example], Example | None]:
@@ -79,19 +82,19 @@ def in_dtype(dtype: str) -> Callable[[Example], Example | None]:
     factor = LONG if dtype == "float64" else 1.0
 
     def of(example: Example) -> Example | None:
-        filter, data = ops.get(example.operation).kernel_operands
+        one, other = ops.get(example.operation).kernel_operands
 
         def arguments() -> dict[str, Any]:
             changed = example.arguments()
-            changed[filter] = changed[filter].astype(kind)
-            changed[data] = (changed[data].astype(kind) * kind.type(factor)).astype(kind)
+            changed[one] = changed[one].astype(kind)
+            changed[other] = (changed[other].astype(kind) * kind.type(factor)).astype(kind)
             return changed
 
         given = example.arguments()
-        if example.magnitude is not None or given[filter].dtype != np.float32:
+        if example.magnitude is not None or given[one].dtype != np.float32:
             return None
         with np.errstate(all="ignore"):
-            if not all(_holds(kind, given[name]) for name in (filter, data)):
+            if not all(_holds(kind, given[name]) for name in (one, other)):
                 return None
             expected = (example.expected.astype(np.float64) * factor).astype(kind)
         return replace(example, arguments=arguments, expected=expected)

@@ -35,16 +35,19 @@ class Place:
     Parameters
     ----------
     n, d, h, w, c
-        Its batch entry, depth, height, width and channel, whatever the data format.
+        Its batch entry, depth, height, width and channel, whatever the data format. Of a filter, n
+        is None and c the channel of the large side.
     given, expected
         What is there, and what should be.
     units
         How far off it is, in units of the bound; None where the bits must match.
     wrong, elements
         How many elements are wrong, of how many.
+    j
+        Of a filter, the channel of the small side.
     """
 
-    n: int
+    n: int | None
     d: int
     h: int
     w: int
@@ -54,6 +57,13 @@ class Place:
     units: float | None
     wrong: int
     elements: int
+    j: int | None = None
+
+    @property
+    def index(self) -> str:
+        """Where it is, as text."""
+        along = ((axis, getattr(self, axis)) for axis in "ndhwcj")
+        return f"({', '.join(f'{axis}={at}' for axis, at in along if at is not None)})"
 
 
 @dataclass(frozen=True, slots=True)

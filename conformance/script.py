@@ -114,7 +114,7 @@ def _candidates(
 ) -> Iterator[str]:
     """Yield programs with operands that are simpler than the given ones."""
     for reach in (9, 2):
-        made = [np.full(a.shape, reach) for a in (problem.data, problem.taps)]
+        made = [np.full(a.shape, reach) for a in problem.operands]
         if _is_exact(problem, *made):
             texts = [whole_numbers(a, reach, 7 + n) for n, a in enumerate(problem.operands)]
             yield _program(problem, texts, backend, form, "exact")
@@ -128,9 +128,10 @@ def _candidates(
         yield _program(problem, texts, backend, form, "mean")
 
 
-def _is_exact(problem: ScriptProblem, data: np.ndarray[Any, Any], taps: Any) -> bool:
+def _is_exact(problem: ScriptProblem, data: np.ndarray[Any, Any], other: Any) -> bool:
     """Whether no sum of operands up to these can need rounding."""
-    return bool(problem.spread(data, taps).max(initial=0) <= LARGEST_SUM[problem.dtype])
+    largest = problem.magnitude(data, other).max(initial=0)
+    return bool(largest <= LARGEST_SUM[problem.dtype])
 
 
 def _program(
@@ -144,7 +145,7 @@ def _program(
     lines = [
         f"import {', '.join([*modules, 'numpy as np', 'opspec'])}",
         f"data = {texts[0]}",
-        f"taps = {texts[1]}",
+        f"{problem.other} = {texts[1]}",
         *shaped.lines,
         *_form_lines(problem, shaped.batched),
         *problem.definition(with_size=measure != "exact"),

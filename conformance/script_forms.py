@@ -1,7 +1,7 @@
 """The forms of operands and of calls, as lines of a program.
 
-`data` and `taps` are the operands; what comes of the lines is `got`. Where several calls are made,
-`got` holds the results one behind the other, each brought to what one call should give.
+`data` and `taps` or `grad` are the operands; what comes of the lines is `got`. Where several calls
+are made, `got` holds the results one behind the other, each brought to what one call should give.
 """
 
 from collections.abc import Callable
@@ -44,32 +44,34 @@ def _each(change: str, *before: str) -> Form:
     """Return a form that changes how both operands lie; `change` is about one called `a`."""
 
     def form(problem: ScriptProblem, call: str) -> Shaped:
-        return Shaped((*before, f"data, taps = ({change} for a in (data, taps))", f"got = {call}"))
+        changed = f"{problem.names} = ({change} for a in ({problem.names}))"
+        return Shaped((*before, changed, f"got = {call}"))
 
     return form
 
 
 def _read_only(problem: ScriptProblem, call: str) -> Shaped:
-    return Shaped(("data.flags.writeable = taps.flags.writeable = False", f"got = {call}"))
+    flags = f"data.flags.writeable = {problem.other}.flags.writeable = False"
+    return Shaped((flags, f"got = {call}"))
 
 
 def _broadcast(problem: ScriptProblem, call: str) -> Shaped:
-    return Shaped(
-        (
-            "data = np.broadcast_to(data[:1], data.shape)",
-            "taps = np.broadcast_to(taps[..., :1, :], taps.shape)",
-            f"got = {call}",
-        )
+    repeated = (
+        f"{one.variable} = np.broadcast_to({one.variable}.take([0], {one.own}), "
+        f"{one.variable}.shape)"
+        for one in problem.common
     )
+    return Shaped((*repeated, f"got = {call}"))
 
 
 def _inputs_unchanged(problem: ScriptProblem, call: str) -> Shaped:
+    other = problem.other
     return Shaped(
         (
-            "before = data.tobytes() + taps.tobytes()",
+            f"before = data.tobytes() + {other}.tobytes()",
             f"got = {call}",
-            'assert before == data.tobytes() + taps.tobytes(), "an operand has changed"',
-            "assert not (np.shares_memory(got, data) or np.shares_memory(got, taps)), "
+            f'assert before == data.tobytes() + {other}.tobytes(), "an operand has changed"',
+            f"assert not (np.shares_memory(got, data) or np.shares_memory(got, {other})), "
             '"the result shares memory with an operand"',
         )
     )
@@ -105,13 +107,17 @@ def _given_out(problem: ScriptProblem, call: str) -> Shaped:
 
 
 def _repeated(problem: ScriptProblem, call: str) -> Shaped:
-    channel = "np.s_[:, m]" if problem.data_format == "NCDHW" else "np.s_[..., m]"
-    part = f"(taps[..., m, :], {channel}), (data[n:n + 1], np.s_[n:n + 1])"
+    one, two = problem.common
+    middle = ", ".join(f"{each.variable}.shape[{each.own}] // 2" for each in (one, two))
+    part = ", ".join(
+        f"({each.variable}[{_at(each.own, at)}], np.s_[{_at(each.result, at)}])"
+        for each, at in ((one, "m"), (two, "n"))
+    )
     return Shaped(
         (
-            f"call = lambda: {call}; m, n = taps.shape[3] // 2, len(data) // 2; got = [call()]",
+            f"call = lambda: {call}; m, n = {middle}; got = [call()]",
             # Each brought to what one call should give.
-            f"for a, b in [(data, ...), (taps, ...), {part}]: np.negative(a, out=a); "
+            f"for a, b in [(data, ...), ({problem.other}, ...), {part}]: np.negative(a, out=a); "
             "got.append(call().copy()); np.negative(a, out=a); np.negative(got[-1][b], "
             "out=got[-1][b])",
             f"np.negative(data, out=data); more = [call() for _ in range({CALLS})]; "
@@ -121,6 +127,11 @@ def _repeated(problem: ScriptProblem, call: str) -> Shaped:
         ),
         batched=True,
     )
+
+
+def _at(axis: int, index: str) -> str:
+    """Return what takes one place along an axis, as text between brackets."""
+    return ":, " * axis + f"{index}:{index} + 1"
 
 
 def _threads(problem: ScriptProblem, call: str) -> Shaped:

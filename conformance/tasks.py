@@ -3,11 +3,12 @@
 The list is the same in every process, so that a task is known by its id alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from opspec import ops
 from opspec.conformance.call import Call
 from opspec.conformance.case import Case, Golden, all_golden
 from opspec.conformance.example import Example, example_of
@@ -189,7 +190,11 @@ class Selection:
 
 
 def selected(
-    *, pattern: str | None = None, quick: bool = False, suite: int | None = None
+    *,
+    pattern: str | None = None,
+    quick: bool = False,
+    suite: int | None = None,
+    operations: Collection[str] = (),
 ) -> Selection:
     """Return the tasks of a run.
 
@@ -201,6 +206,8 @@ def selected(
         Only those of a quick run.
     suite
         Only those that this version of the suite had; None for the newest.
+    operations
+        Only those of operations that these kernels compute; by default of all.
 
     Raises
     ------
@@ -212,7 +219,12 @@ def selected(
         raise ValueError(
             f"there is no version {wanted} of the suite; this opspec has versions 1 to {SUITE}"
         )
-    found = [t for t in all_tasks(quick=quick) if pattern is None or pattern in t.identity]
+    found = [
+        task
+        for task in all_tasks(quick=quick)
+        if (pattern is None or pattern in task.identity)
+        and (not operations or ops.get(task.operation).kernel in operations)
+    ]
     kept = tuple(task for task in found if task.since <= wanted)
     return Selection(kept, wanted, len(found) - len(kept))
 

@@ -59,11 +59,11 @@ def require_same_form(result: object, dtype: str, shape: tuple[int, ...]) -> Non
         raise MismatchError("the result is not contiguous")
 
 
-def require_exact(result: Array, expected: Array, data_format: str) -> None:
+def require_exact(result: Array, expected: Array, axes: str) -> None:
     """Raise unless every element equals; NaN equals NaN, and so do zeros of either sign."""
     wrong = ~((result == expected) | (np.isnan(result) & np.isnan(expected)))
     if wrong.any():
-        place = _first(wrong, result, expected, None, data_format)
+        place = _first(wrong, result, expected, None, axes)
         raise MismatchError(
             f"{_at(place)}: {result[wrong][0]}, expected exactly {expected[wrong][0]}; "
             f"{place.wrong} of {place.elements} elements are wrong",
@@ -72,12 +72,12 @@ def require_exact(result: Array, expected: Array, data_format: str) -> None:
         )
 
 
-def require_bounded(result: Array, reference: Array, magnitude: Array, data_format: str) -> None:
+def require_bounded(result: Array, reference: Array, magnitude: Array, axes: str) -> None:
     """Raise unless every element is within the bound, and their root mean square within its own."""
     rho = rhos(result, reference, magnitude)
     wrong = ~(rho <= LARGEST_RHO)
     if wrong.any():
-        place = _first(wrong, result, reference, rho, data_format)
+        place = _first(wrong, result, reference, rho, axes)
         raise MismatchError(
             f"{_at(place)}: {result[wrong][0]}, expected {reference[wrong][0]}, which is "
             f"{place.units:.3g} units of the bound (limit {LARGEST_RHO:g}); {place.wrong} of "
@@ -88,7 +88,7 @@ def require_bounded(result: Array, reference: Array, magnitude: Array, data_form
     rms = float(np.sqrt(np.mean(np.square(rho)))) if rho.size else 0.0
     if rms > LARGEST_RMS_RHO:
         worst = rho == rho.max()
-        place = _first(worst, result, reference, rho, data_format)
+        place = _first(worst, result, reference, rho, axes)
         raise MismatchError(
             f"each element is within the bound, but their root mean square is {rms:.3g} units "
             f"(limit {LARGEST_RMS_RHO:g}): the arithmetic is less precise than "
@@ -122,13 +122,16 @@ def rhos(result: Array, reference: Array, magnitude: Array) -> Array:
     return np.where(error == 0, 0.0, rho)
 
 
-def _first(
-    wrong: Array, result: Array, expected: Array, rho: Array | None, data_format: str
-) -> Place:
+def _first(wrong: Array, result: Array, expected: Array, rho: Array | None, axes: str) -> Place:
     place = tuple(int(index) for index in np.argwhere(wrong)[0])
-    order = data_format.lower()
+    at = {axis: place[axes.index(axis)] for axis in axes}
     return Place(
-        **{letter: place[order.index(letter)] for letter in "ndhwc"},
+        n=at.get("N"),
+        d=at["D"],
+        h=at["H"],
+        w=at["W"],
+        c=at["C"],
+        j=at.get("J"),
         given=float(result[place]),
         expected=float(expected[place]),
         units=None if rho is None else float(rho[place]),
@@ -138,4 +141,4 @@ def _first(
 
 
 def _at(place: Place) -> str:
-    return f"at (n={place.n}, d={place.d}, h={place.h}, w={place.w}, c={place.c})"
+    return f"at {place.index}"

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from opspec.conformance.case import Lane
-from opspec.conformance.generate.oracles import DisagreementError
-from opspec.conformance.oracle import direct_sum, exact_sum
+from opspec.conformance.oracle_siblings import DIRECT, EXACT
 
 SEED = 20261202
 # Up to here every whole number is a float32, so that float32 sums are exact in any order.
@@ -16,10 +15,31 @@ LARGEST_EXACT = 2**24
 
 Array = np.ndarray[Any, Any]
 
-OPERANDS = {
-    "Conv3DBackpropInputV2": ("input_sizes", "filter", "out_backprop"),
-    "conv3d_transpose": ("output_shape", "filters", "input"),
+
+class DisagreementError(AssertionError):
+    """Oracles differ, or too few of them answered."""
+
+
+# What each operation calls the arguments of the raw operation that it is.
+SPELLED = {
+    "Conv3D": {"input": "input", "filter": "filter"},
+    "Conv3DBackpropFilterV2": {
+        "input": "input",
+        "filter_sizes": "filter_sizes",
+        "out_backprop": "out_backprop",
+    },
+    "Conv3DBackpropInputV2": {
+        "input_sizes": "input_sizes",
+        "filter": "filter",
+        "out_backprop": "out_backprop",
+    },
+    "conv3d_transpose": {
+        "input_sizes": "output_shape",
+        "filter": "filters",
+        "out_backprop": "input",
+    },
 }
+RAW = {"conv3d_transpose": "Conv3DBackpropInputV2"}
 
 
 @dataclass
@@ -34,12 +54,27 @@ class Built:
     licence: str | None = None
 
 
-def exact_result(problem: Mapping[str, Any]) -> Array:
+def raw_operation(operation: str) -> str:
+    """Return the raw operation that an operation is."""
+    return RAW.get(operation, operation)
+
+
+def arrays_of(problem: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the operands among the arguments of a raw operation."""
+    return {name: value for name, value in problem.items() if isinstance(value, np.ndarray)}
+
+
+def is_finite(problem: Mapping[str, Any]) -> bool:
+    """Whether no operand has an infinity or NaN."""
+    wide = (array.astype(np.float64) for array in arrays_of(problem).values())
+    return all(np.isfinite(array).all() for array in wide)
+
+
+def exact_result(operation: str, problem: Mapping[str, Any]) -> Array:
     """Return the exact result: in integers, or with IEEE's infinities and NaN."""
-    operands = (problem["filter"], problem["out_backprop"])
-    if not all(np.isfinite(operand.astype(np.float64)).all() for operand in operands):
-        return direct_sum(**problem)[0]
-    wide = {name: np.abs(problem[name].astype(np.float64)) for name in ("filter", "out_backprop")}
-    if exact_sum(**{**problem, **wide}).max(initial=0) > LARGEST_EXACT:
+    if not is_finite(problem):
+        return DIRECT[operation](**problem)[0]
+    wide = {name: np.abs(array.astype(np.float64)) for name, array in arrays_of(problem).items()}
+    if EXACT[operation](**{**problem, **wide}).max(initial=0) > LARGEST_EXACT:
         raise DisagreementError("float32 sums of these operands depend on their order")
-    return exact_sum(**problem).astype(np.float64)
+    return EXACT[operation](**problem).astype(np.float64)

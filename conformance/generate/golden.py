@@ -13,11 +13,12 @@ import numpy as np
 import safetensors.numpy
 
 from opspec.conformance.case import FOLDERS, FORMAT, Case, CaseFile, Golden, Pedigree
-from opspec.conformance.generate.built import SEED, Array, Built
-from opspec.conformance.generate.oracles import LEAST, DisagreementError
+from opspec.conformance.generate.built import SEED, Array, Built, DisagreementError
+from opspec.conformance.generate.oracles import LEAST
 from opspec.conformance.generate.real_lane import real_layers
 from opspec.conformance.generate.rule_lanes import accepted, rejected
 from opspec.conformance.generate.shape_specs import shape_specs
+from opspec.conformance.generate.sibling_specs import sibling_specs
 from opspec.conformance.generate.special_specs import special_specs
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 from opspec.conformance.generate.value_lanes import add_value_case
@@ -42,7 +43,7 @@ def build_all(tensorflow: TensorFlowChild | None, real: Path) -> Iterator[Built]
             Built(operation, "bounded"),
             accepted(operation, tensorflow),
         ):
-            for spec in (*shape_specs(), *value_specs(), *special_specs()):
+            for spec in (*shape_specs(), *value_specs(), *special_specs(), *sibling_specs()):
                 if (spec.public, spec.lane) == (operation, built.lane):
                     add_value_case(built, spec, tensorflow)
             if built.cases:

@@ -36,7 +36,7 @@ def real_layers(file: Path, tensorflow: TensorFlowChild | None) -> Built:
             "dilations": [1] * 5,
         }
         magnitude = direct_sum(**problem)[1]
-        agreed = consult(problem, expected, magnitude, tensorflow)
+        agreed = consult("Conv3DBackpropInputV2", problem, expected, magnitude, tensorflow)
         built.tensors[f"{layer}.magnitude"] = magnitude.astype(np.float32)
         built.cases.append(
             {

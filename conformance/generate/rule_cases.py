@@ -1,17 +1,16 @@
-"""The reject and accept cases: for every rule a call just beyond it and a call just within.
+"""The rules' cases of Conv3DBackpropInputV2, and of conv3d_transpose, which calls things otherwise.
 
-Written for Conv3DBackpropInputV2 by hand, and translated to conv3d_transpose, whose operands have
-other names. `RULES` names each rule by what these words stand for:
+The names of rules and arguments are written with these words:
 
     {sizes}  input_sizes    output_shape
     {filter} filter         filters
     {data}   out_backprop   input
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
-INT32_MAX = 2**31 - 1
+from opspec.conformance.generate.rule_case import INT32_MAX, RuleCase, RuleTable, step_rules
+from opspec.conformance.generate.rule_case import value as _value
 
 BASE: dict[str, Any] = {
     "{sizes}": {"value": [2, 4, 6, 5, 3]},
@@ -35,47 +34,6 @@ NAMES = {
         "counts": "1_or_3_or_5",
     },
 }
-
-
-@dataclass(frozen=True)
-class RuleCase:
-    """A rule, a call that breaks it first, and a call that just keeps it.
-
-    Parameters
-    ----------
-    rule
-        The rule's label.
-    reject, accept
-        What differs from `BASE`. ``{"fill": shape}`` is an array of float32 with made values.
-    through, accept_through
-        "call"; "attributes" for what only the attributes model can be given; "infer" for sizes that
-        no kernel should loop over.
-    """
-
-    rule: str
-    reject: dict[str, Any]
-    accept: dict[str, Any] = field(default_factory=dict)
-    through: str = "call"
-    accept_through: str | None = None
-
-
-def _value(value: Any) -> dict[str, Any]:
-    return {"value": value}
-
-
-def _step_rules(argument: str, accepted: dict[str, dict[str, Any]]) -> list[RuleCase]:
-    """Return the rules of strides or dilations; `accepted` holds what just keeps some of them."""
-    wrong = {
-        "are_integers": [1, 2.0, 1, 1, 1],
-        "are_{counts}": [1, 2, 1, 1],
-        "are_positive": [1, 1, 0, 1, 1],
-        "fit_int32": [1, INT32_MAX + 1, 1, 1, 1],
-        "batch_and_channel_are_one": [1, 2, 1, 1, 2],
-    }
-    return [
-        RuleCase(f"{argument}.{rule}", {argument: _value(steps)}, accepted.get(rule, {}))
-        for rule, steps in wrong.items()
-    ]
 
 
 STRIDES = {
@@ -128,8 +86,8 @@ RULES: tuple[RuleCase, ...] = (
             "strides": _value([1, 1, 2, 1, 3]),
         },
     ),
-    *_step_rules("strides", STRIDES),
-    *_step_rules("dilations", DILATIONS),
+    *step_rules("strides", STRIDES),
+    *step_rules("dilations", DILATIONS),
     RuleCase("name.is_text", {"name": _value(3)}, {"name": _value("")}),
     RuleCase(
         "{sizes}.are_integers",
@@ -242,6 +200,4 @@ RULES: tuple[RuleCase, ...] = (
 )
 
 
-def translated(text: str, folder: str) -> str:
-    """Put one operation's names into a label or an argument's name."""
-    return text.format(**NAMES[folder])
+TABLES = {folder: RuleTable(BASE, RULES, names) for folder, names in NAMES.items()}

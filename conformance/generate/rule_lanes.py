@@ -7,29 +7,51 @@ import numpy as np
 
 from opspec.conformance import case as golden_case
 from opspec.conformance.case import FOLDERS
-from opspec.conformance.generate import rule_cases
-from opspec.conformance.generate.built import OPERANDS, Array, Built, exact_result
+from opspec.conformance.generate import rule_cases, rule_cases_conv3d, rule_cases_filter
+from opspec.conformance.generate.built import (
+    SPELLED,
+    Array,
+    Built,
+    arrays_of,
+    exact_result,
+    raw_operation,
+)
 from opspec.conformance.generate.oracles import consult
+from opspec.conformance.generate.rule_case import RuleTable
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
 from opspec.dtypes import numpy_dtype
+
+TABLES: dict[str, RuleTable] = {
+    **rule_cases.TABLES,
+    "conv3d": rule_cases_conv3d.TABLE,
+    "conv3d_backprop_filter_v2": rule_cases_filter.TABLE,
+}
+SIZES = ("input_sizes", "filter_sizes")
 
 
 def accepted(operation: str, tensorflow: TensorFlowChild | None) -> Built:
     """Make the calls that just keep each rule; the oracles say what they return."""
     built = Built(operation, "accept")
-    folder = FOLDERS[operation]
-    for rule_case in rule_cases.RULES:
-        label = rule_cases.translated(rule_case.rule, folder)
-        given = rule_case.accept if rule_case.through == "attributes" else _merged(rule_case.accept)
+    table = TABLES[FOLDERS[operation]]
+    for rule_case in table.rules:
+        label = table.translated(rule_case.rule)
+        whole = rule_case.through == "attributes"
+        given = rule_case.accept if whole else table.merged(rule_case.accept)
         arguments = {
-            rule_cases.translated(name, folder): _filled(label, name, value, built.tensors)
+            table.translated(name): _filled(label, name, value, built.tensors)
             for name, value in given.items()
         }
         expected: dict[str, Any] = {}
         agreed: list[str] = []
         through = rule_case.accept_through or rule_case.through
         if through != "attributes":
-            expected, agreed = _accepted_result(built, label, arguments, tensorflow)
+            problem = _canonical(built, arguments)
+            sizes: list[int] = next((problem[name] for name in SIZES if name in problem), [])
+            if through == "infer" or 0 in sizes:
+                # Nothing to compute, or sizes that no oracle should loop over.
+                expected = {"shape": sizes}
+            else:
+                expected, agreed = _accepted_result(built, label, problem, tensorflow)
         built.cases.append(
             {
                 "name": label,
@@ -45,31 +67,28 @@ def accepted(operation: str, tensorflow: TensorFlowChild | None) -> Built:
 
 
 def _accepted_result(
-    built: Built,
-    label: str,
-    arguments: Mapping[str, dict[str, Any]],
-    tensorflow: TensorFlowChild | None,
+    built: Built, label: str, problem: Mapping[str, Any], tensorflow: TensorFlowChild | None
 ) -> tuple[dict[str, Any], list[str]]:
-    problem = _canonical(built, arguments)
-    if 0 in problem["input_sizes"]:
-        # Nothing to compute, and sizes that no oracle should loop over.
-        return {"shape": problem["input_sizes"]}, []
-    expected = exact_result(problem)
-    agreed = consult(problem, expected, None, tensorflow)
-    built.tensors[f"{label}.result"] = expected.astype(problem["filter"].dtype)
+    operation = raw_operation(built.operation)
+    expected = exact_result(operation, problem)
+    agreed = consult(operation, problem, expected, None, tensorflow)
+    dtype = next(iter(arrays_of(problem).values())).dtype
+    built.tensors[f"{label}.result"] = expected.astype(dtype)
     return {"result": f"{label}.result"}, agreed
 
 
 def _canonical(built: Built, arguments: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    sizes, taps, data = OPERANDS[built.operation]
+    """Return a call as one of the raw operation."""
     values = {
         name: golden_case.Argument.model_validate(written).build(built.tensors)
         for name, written in arguments.items()
     }
+    spelled = {raw: values[name] for raw, name in SPELLED[built.operation].items()}
+    one, other = (name for name in spelled if name not in SIZES)
     return {
-        "input_sizes": [int(size) for size in values[sizes]],
-        "filter": _as_array(values[taps], values[data]),
-        "out_backprop": _as_array(values[data], values[taps]),
+        **{name: [int(size) for size in spelled[name]] for name in spelled.keys() & set(SIZES)},
+        one: _as_array(spelled[one], spelled[other]),
+        other: _as_array(spelled[other], spelled[one]),
         "strides": values["strides"],
         "padding": values["padding"],
         "data_format": values.get("data_format", "NDHWC"),
@@ -86,10 +105,11 @@ def _as_array(value: Any, beside: Any) -> Array:
 def rejected(operation: str) -> Built:
     """Make the calls that break each rule and none before it."""
     built = Built(operation, "reject")
-    folder = FOLDERS[operation]
-    for rule_case in rule_cases.RULES:
-        label = rule_cases.translated(rule_case.rule, folder)
-        given = rule_case.reject if rule_case.through == "attributes" else _merged(rule_case.reject)
+    table = TABLES[FOLDERS[operation]]
+    for rule_case in table.rules:
+        label = table.translated(rule_case.rule)
+        whole = rule_case.through == "attributes"
+        given = rule_case.reject if whole else table.merged(rule_case.reject)
         built.cases.append(
             {
                 "name": label,
@@ -97,17 +117,12 @@ def rejected(operation: str) -> Built:
                 "rule": f"{operation}.{label}",
                 "through": rule_case.through,
                 "arguments": {
-                    rule_cases.translated(name, folder): _zeroed(value)
-                    for name, value in given.items()
+                    table.translated(name): _zeroed(value) for name, value in given.items()
                 },
                 "expected": {"rule": f"{operation}.{label}"},
             }
         )
     return built
-
-
-def _merged(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {**rule_cases.BASE, **changes}
 
 
 def _filled(
@@ -116,7 +131,8 @@ def _filled(
     """Turn ``{"fill": shape}`` into a payload tensor of different whole numbers."""
     if "fill" not in written:
         return dict(written)
-    tensor = f"{label}.{'filter' if 'filter' in name else 'data'}"
+    role = {"{filter}": "filter", "{data}": "data"}.get(name, name)
+    tensor = f"{label}.{role}"
     count = int(np.prod(written["fill"]))
     numbers = np.arange(count) % 30 + 1
     dtype = numpy_dtype(written.get("dtype", "float32"))

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO, Literal, Self
 
 import numpy as np
 
-OPS = ("conv3d_transpose", "Conv3DBackpropInputV2")
+RAW_OPS = ("Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2")
+OPS = ("conv3d_transpose", *RAW_OPS)
 START_TIMEOUT = 180.0
 _LENGTH = struct.Struct("<Q")
 _TENSORS = ("input", "filters", "filter", "out_backprop")
@@ -85,7 +86,7 @@ class TensorFlowChild:
         Parameters
         ----------
         op
-            ``"conv3d_transpose"`` or ``"Conv3DBackpropInputV2"``.
+            One of `OPS`.
         arguments
             The call's keyword arguments.
         xla
@@ -233,7 +234,7 @@ def _serve() -> None:
 def _answer(tensorflow: Any, op: str, arguments: dict[str, Any], xla: bool) -> tuple[str, Any, str]:
     functions = {
         "conv3d_transpose": tensorflow.nn.conv3d_transpose,
-        "Conv3DBackpropInputV2": tensorflow.raw_ops.Conv3DBackpropInputV2,
+        **{name: getattr(tensorflow.raw_ops, name) for name in RAW_OPS},
     }
     try:
         run = _compiled if xla else _eager

@@ -8,35 +8,47 @@ import numpy as np
 
 from opspec.conformance.generate.built import (
     LARGEST_EXACT,
-    OPERANDS,
     SEED,
+    SPELLED,
     Array,
     Built,
+    DisagreementError,
+    arrays_of,
     exact_result,
+    raw_operation,
 )
-from opspec.conformance.generate.oracles import DisagreementError, consult
+from opspec.conformance.generate.oracles import consult
 from opspec.conformance.generate.specs import Spec
 from opspec.conformance.generate.tensorflow_child import TensorFlowChild
-from opspec.conformance.oracle import direct_sum
+from opspec.conformance.oracle_siblings import DIRECT
 from opspec.dtypes import numpy_dtype
+
+# The operands of each raw operation in the order in which they are made: what the roles in a spec
+# mean there.
+ROLES = {
+    "Conv3D": {"data": "input", "filter": "filter"},
+    "Conv3DBackpropFilterV2": {"data": "input", "filter": "out_backprop"},
+    "Conv3DBackpropInputV2": {"data": "out_backprop", "filter": "filter"},
+}
 
 
 def add_value_case(built: Built, spec: Spec, tensorflow: TensorFlowChild | None) -> None:
     """Make a case of a spec: operands, expected result, and who vouches for it."""
-    problem = _problem(spec)
-    if spec.lane == "bounded":
-        expected, magnitude = direct_sum(**problem)
-    else:
-        expected, magnitude = exact_result(problem), None
+    operation = raw_operation(spec.public)
+    problem = _problem(spec, operation)
     try:
-        agreed = consult(problem, expected, magnitude, tensorflow)
+        if spec.lane == "bounded":
+            expected, magnitude = DIRECT[operation](**problem)
+        else:
+            expected, magnitude = exact_result(operation, problem), None
+        agreed = consult(operation, problem, expected, magnitude, tensorflow)
     except DisagreementError as error:
         raise DisagreementError(f"{spec.public} {spec.lane}/{spec.name}: {error}") from error
     # Powers of two scale operands and sums exactly; the oracles have agreed on whole numbers.
     expected = np.ldexp(expected, sum(spec.exponents.values()))
     problem |= {
         operand: _scaled(problem[operand], spec.exponents.get(role, 0))
-        for role, operand in (("data", "out_backprop"), ("filter", "filter"))
+        for role, operand in ROLES[operation].items()
     }
     arguments = _arguments(spec, problem, built.tensors)
     outcome = {"result": f"{spec.name}.result"}
@@ -57,20 +69,36 @@ def add_value_case(built: Built, spec: Spec, tensorflow: TensorFlowChild | None)
     )
 
 
-def _problem(spec: Spec) -> dict[str, Any]:
-    """Return the canonical arguments of Conv3DBackpropInputV2 that a spec stands for."""
+def _problem(spec: Spec, operation: str) -> dict[str, Any]:
+    """Return the arguments of the raw operation that a spec stands for."""
     windows = tuple(
         _window_count(*numbers, spec.padding)
         for numbers in zip(spec.size, spec.kernel, spec.stride, spec.dilation, strict=True)
     )
-    rng = np.random.default_rng([SEED, *spec.name.encode(), *spec.public.encode()])
-    data = _operand(spec, rng, (spec.batch, *windows, spec.contracted), "data")
-    taps = _operand(spec, rng, (*spec.kernel, spec.made, spec.contracted), "filter")
+    # The gradient by the input sums over the small side's channels, the convolution over the other.
+    spreads = operation == "Conv3DBackpropInputV2"
+    large, small = (spec.made, spec.contracted) if spreads else (spec.contracted, spec.made)
+    shapes = {
+        "input": (spec.batch, *spec.size, large),
+        "filter": (*spec.kernel, large, small),
+        "out_backprop": (spec.batch, *windows, small),
+    }
+    terms = spec.contracted * prod(spec.kernel)
+    if operation == "Conv3DBackpropFilterV2":
+        terms = spec.batch * prod(windows)
     order = [0, 1, 2, 3, 4] if spec.data_format == "NDHWC" else [0, 4, 1, 2, 3]
+    rng = np.random.default_rng([SEED, *spec.name.encode(), *spec.public.encode()])
+    problem: dict[str, Any] = {}
+    for role, operand in ROLES[operation].items():
+        values = _operand(spec, rng, shapes[operand], role, terms)
+        turned = values if operand == "filter" else values.transpose(order)
+        problem[operand] = np.ascontiguousarray(turned)
+    if operation == "Conv3DBackpropInputV2":
+        problem["input_sizes"] = [shapes["input"][axis] for axis in order]
+    if operation == "Conv3DBackpropFilterV2":
+        problem["filter_sizes"] = list(shapes["filter"])
     return {
-        "input_sizes": [(spec.batch, *spec.size, spec.made)[axis] for axis in order],
-        "filter": taps,
-        "out_backprop": np.ascontiguousarray(data.transpose(order)),
+        **problem,
         "strides": [(1, *spec.stride, 1)[axis] for axis in order],
         "padding": spec.padding,
         "data_format": spec.data_format,
@@ -84,15 +112,16 @@ def _window_count(size: int, kernel: int, stride: int, dilation: int, padding: s
     return max((size - (kernel - 1) * dilation - 1) // stride + 1, 0)
 
 
-def _operand(spec: Spec, rng: np.random.Generator, shape: tuple[int, ...], role: str) -> Array:
+def _operand(
+    spec: Spec, rng: np.random.Generator, shape: tuple[int, ...], role: str, terms: int
+) -> Array:
     """Make an operand: zero-mean, or whole numbers that are all different as far as they can be."""
     dtype = numpy_dtype(spec.dtype)
     count = prod(shape)
     if spec.lane == "bounded":
         normal: Array = rng.standard_normal(shape).astype(dtype)
         return normal
-    terms = max(spec.contracted * prod(spec.kernel), 1)
-    most = isqrt(LARGEST_EXACT // terms)
+    most = isqrt(LARGEST_EXACT // max(terms, 1))
     largest = spec.largest or min(most, {"bfloat16": 100, "float16": 30}.get(spec.dtype, most))
     numbers = np.arange(count) % (largest - spec.smallest + 1) + spec.smallest
     signs = rng.choice([-1, 1], count)
@@ -114,11 +143,15 @@ def _arguments(
     spec: Spec, problem: Mapping[str, Any], tensors: dict[str, Array]
 ) -> dict[str, dict[str, Any]]:
     """Write the call down in the public function's words; operands go into the payload."""
-    sizes, taps, data = OPERANDS[spec.public]
-    written: dict[str, dict[str, Any]] = {sizes: {"value": problem["input_sizes"]}}
-    for operand, value in ((taps, problem["filter"]), (data, problem["out_backprop"])):
-        tensors[f"{spec.name}.{operand}"] = value
-        written[operand] = {"tensor": f"{spec.name}.{operand}"}
+    spelled = SPELLED[spec.public]
+    operands = arrays_of(problem)
+    written: dict[str, dict[str, Any]] = {}
+    for argument, name in spelled.items():
+        if argument in operands:
+            tensors[f"{spec.name}.{name}"] = operands[argument]
+            written[name] = {"tensor": f"{spec.name}.{name}"}
+        else:
+            written[name] = {"value": problem[argument]}
     for attribute in ("strides", "padding", "data_format", "dilations"):
         written[attribute] = {"value": spec.spelled.get(attribute, problem[attribute])}
     return written

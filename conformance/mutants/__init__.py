@@ -23,13 +23,24 @@ from opspec.conformance.mutants.reuse import reuse_mutants
 from opspec.conformance.mutants.seldom import seldom_mutants
 from opspec.conformance.mutants.settings import settings_mutants
 from opspec.conformance.mutants.shapes import shape_mutants
+from opspec.conformance.mutants.sibling_kernels import RIGHT as RIGHT_SIBLING
+from opspec.conformance.mutants.sibling_kernels import kernel_of
+from opspec.conformance.mutants.siblings import SHORT, sibling_mutants
 from opspec.conformance.mutants.special import special_mutants
 from opspec.conformance.mutants.specialised import specialised_mutants
 from opspec.conformance.mutants.steps import step_mutants
 from opspec.conformance.mutants.tiles import tile_mutants
 from opspec.registry import Backend
 
-__all__ = ["FAMILIES", "RIGHT", "Mutant", "all_mutants", "find", "right_backend"]
+__all__ = [
+    "FAMILIES",
+    "RIGHT",
+    "Mutant",
+    "all_mutants",
+    "find",
+    "right_backend",
+    "right_sibling",
+]
 
 _SOURCES = (
     index_mutants,
@@ -51,6 +62,7 @@ _SOURCES = (
     seldom_mutants,
     concurrency_mutants,
     ending_mutants,
+    sibling_mutants,
 )
 
 
@@ -82,10 +94,21 @@ def right_backend() -> Backend:
     return backend_of("right-recipe", RIGHT)
 
 
+def right_sibling(operation: str) -> Backend:
+    """Return a backend of what the mutants of Conv3D or of the filter's gradient are made from."""
+    return backend_of("right-sibling", kernel_of(operation, RIGHT_SIBLING), operation)
+
+
 def __getattr__(attribute: str) -> Backend:
-    """Return a fresh backend of the mutant whose name is spelled so, or of the right recipe."""
+    """Return a fresh backend of the mutant whose name is spelled so, or of a right recipe.
+
+    Those are called ``right``, ``right_conv3d`` and ``right_filter_gradient``.
+    """
     if attribute == "right":
         return right_backend()
+    for operation, short in SHORT.items():
+        if attribute == f"right_{short.replace('-', '_')}":
+            return right_sibling(operation)
     for mutant in all_mutants():
         if mutant.attribute == attribute:
             return mutant.backend()

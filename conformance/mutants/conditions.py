@@ -10,6 +10,8 @@ Where: TypeAlias = Callable[[ConvGeometry], bool]
 
 WITHOUT_LAST_TAP = Recipe(taps=lambda geometry: every_tap(geometry)[:-1])
 DIMENSIONS = ("depth", "height", "width")
+# Each of the pairs that the steps of a layer are likely to be.
+STRIDES, DILATIONS = (1, 2, 3, 4, 5, 8), (1, 2, 3, 4, 5)
 
 
 def both(one: Where, other: Where) -> Where:
@@ -25,3 +27,15 @@ def has(dtype: str) -> Where:
 def lies(layout: str) -> Where:
     """Return where the data format is this one."""
     return lambda geometry: geometry.data_format == layout
+
+
+def has_steps(stride: int, dilation: int) -> Where:
+    """Return where a dimension of several taps has these steps."""
+    return lambda geometry: any(
+        (w.stride, w.dilation) == (stride, dilation) and w.kernel > 1 for w in geometry.windows
+    )
+
+
+def has_kernel(axis: int, size: int) -> Where:
+    """Return where a dimension has so many taps."""
+    return lambda geometry: geometry.windows[axis].kernel == size

@@ -1,7 +1,7 @@
 """What a mutant is: a kernel with one fault, and a backend around it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opspec.conformance.mutants.recipe import Kernel
 from opspec.dtypes import FLOATING
@@ -47,6 +47,8 @@ class Mutant:
     ends
         For a kernel that ends or blocks its process, and so has to run in one of its own: words
         of the verdict, such as ``"SIGSEGV"``. None for all others.
+    operation
+        The raw operation that it computes.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Mutant:
     looks_like: str
     make: Callable[[], Kernel]
     ends: str | None = None
+    operation: str = OPERATION
 
     @property
     def attribute(self) -> str:
@@ -66,14 +69,15 @@ class Mutant:
         return self.ends is not None
 
     def backend(self) -> Backend:
-        """Return a fresh backend, which declares everything."""
-        return backend_of(self.name, self.make())
+        """Return a fresh backend, which declares all of its operation."""
+        return backend_of(self.name, self.make(), self.operation)
 
 
-def backend_of(name: str, kernel: Kernel) -> Backend:
-    """Return a backend of this kernel that declares everything."""
-    backend = Backend(name=name, arrays="numpy.ndarray", capabilities=DECLARED)
-    backend.implements(OPERATION)(kernel)
+def backend_of(name: str, kernel: Kernel, operation: str = OPERATION) -> Backend:
+    """Return a backend of this kernel that declares all of one operation."""
+    declared = replace(DECLARED, operations=(operation,))
+    backend = Backend(name=name, arrays="numpy.ndarray", capabilities=declared)
+    backend.implements(operation)(kernel)
     return backend
 
 

@@ -9,11 +9,15 @@ from itertools import product
 import numpy as np
 
 from opspec.conformance.mutants.conditions import (
+    DILATIONS,
     DIMENSIONS,
+    STRIDES,
     WITHOUT_LAST_TAP,
     Where,
     both,
     has,
+    has_kernel,
+    has_steps,
     lies,
 )
 from opspec.conformance.mutants.mutant import Mutant, family_of
@@ -26,8 +30,6 @@ from opspec.geometry import DATA_FORMATS, ConvGeometry
 Row = tuple[str, str, Kernel]
 
 IN_SINGLE = Recipe(sums=lambda dtype: np.dtype(np.float32))
-# Each of the pairs that the steps of a layer are likely to be.
-STRIDES, DILATIONS = (1, 2, 3, 4, 5, 8), (1, 2, 3, 4, 5)
 
 
 def seldom_mutants() -> Iterator[Mutant]:
@@ -49,7 +51,7 @@ def _steps() -> Iterator[Row]:
         yield (
             f"wrong-only-for-stride-{stride}-dilation-{dilation}",
             f"a last tap left out only for a stride of {stride} with a dilation of {dilation}",
-            only(_has_steps(stride, dilation), WITHOUT_LAST_TAP),
+            only(has_steps(stride, dilation), WITHOUT_LAST_TAP),
         )
 
 
@@ -58,7 +60,7 @@ def _kernel_sizes() -> Iterator[Row]:
         yield (
             f"wrong-only-for-kernels-of-{DIMENSIONS[axis]}-{size}",
             f"a last tap left out only for kernels of {DIMENSIONS[axis]} {size}",
-            only(_has_kernel(axis, size), WITHOUT_LAST_TAP),
+            only(has_kernel(axis, size), WITHOUT_LAST_TAP),
         )
 
 
@@ -140,16 +142,6 @@ def _single() -> Iterator[Row]:
             f"float64 summed in float32 only for {words}",
             only(both(has("float64"), where), IN_SINGLE),
         )
-
-
-def _has_steps(stride: int, dilation: int) -> Where:
-    return lambda geometry: any(
-        (w.stride, w.dilation) == (stride, dilation) and w.kernel > 1 for w in geometry.windows
-    )
-
-
-def _has_kernel(axis: int, size: int) -> Where:
-    return lambda geometry: geometry.windows[axis].kernel == size
 
 
 def _is(dtype: str, layout: str) -> Where:

@@ -25,15 +25,10 @@ from opspec.geometry import DATA_FORMATS, ConvGeometry, Window
 def specialised_mutants() -> Iterator[Mutant]:
     """Yield mutants of the families that their conditions are about."""
     for family, rows in (
-        ("dtype", _dtypes()),
-        ("dilation", _dilations()),
-        ("layout", _layouts()),
-        ("stride", _strides()),
-        ("padding", _paddings()),
+        *conditions(),
+        ("layout", _channels_second()),
         ("channels", _channels()),
         ("channels", _channels_one_above()),
-        ("batch", _batches()),
-        ("index", _kernels()),
         ("dtype", _large()),
         ("precision", _long()),
     ):
@@ -48,6 +43,17 @@ def specialised_mutants() -> Iterator[Mutant]:
                 for name, words, where in rows
             ),
         )
+
+
+def conditions() -> Iterator[tuple[str, Iterator[tuple[str, str, Where]]]]:
+    """Yield, by family, conditions that have a meaning for every operation."""
+    yield "dtype", _dtypes()
+    yield "dilation", _dilations()
+    yield "layout", _layouts()
+    yield "stride", _strides()
+    yield "padding", _paddings()
+    yield "batch", _batches()
+    yield "index", _kernels()
 
 
 def _dtypes() -> Iterator[tuple[str, str, Where]]:
@@ -90,9 +96,13 @@ def _layouts() -> Iterator[tuple[str, str, Where]]:
     yield "ncdhw-valid", "VALID in NCDHW", both(first, _not(_is_padded))
     yield "ncdhw-same", "SAME in NCDHW", both(first, _is_padded)
     yield "ncdhw-batch-1", "a batch of 1 in NCDHW", both(first, _batch_is_1)
+    yield "ncdhw-kernel-1", "1x1x1 kernels in NCDHW", both(first, _is_pointwise)
+
+
+def _channels_second() -> Iterator[tuple[str, str, Where]]:
+    first = lies("NCDHW")
     yield "ncdhw-one-made-channel", "one made channel in NCDHW", both(first, _makes_one)
     yield "ncdhw-one-contracted-channel", "one channel of data in NCDHW", both(first, _sums_one)
-    yield "ncdhw-kernel-1", "1x1x1 kernels in NCDHW", both(first, _is_pointwise)
 
 
 def _strides() -> Iterator[tuple[str, str, Where]]:

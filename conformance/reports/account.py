@@ -8,11 +8,6 @@ from opspec.conformance.report import EXECUTED, CaseResult, Place, Report, Verdi
 from opspec.conformance.reports.cell import failing
 
 
-def index(place: Place) -> str:
-    """Return where an element is."""
-    return f"(n={place.n}, d={place.d}, h={place.h}, w={place.w}, c={place.c})"
-
-
 def numbers(place: Place) -> tuple[str, str]:
     """Return what is given and what is expected, with as many digits as tell them apart."""
     given, expected = f"{place.given:.9g}", f"{place.expected:.9g}"
@@ -32,7 +27,7 @@ def place_in_words(place: Place) -> str:
     """Return the first wrong element in one sentence."""
     given, expected = numbers(place)
     return (
-        f"first wrong element {index(place)}: {given}, expected {expected}, {off_by(place)}; "
+        f"first wrong element {place.index}: {given}, expected {expected}, {off_by(place)}; "
         f"{place.wrong} of {place.elements} elements are wrong"
     )
 
@@ -40,7 +35,7 @@ def place_in_words(place: Place) -> str:
 def details(result: CaseResult) -> Iterator[str]:
     """Yield why a case did not pass, where first, and what that looks like."""
     yield result.reason
-    if result.place is not None and index(result.place) not in result.reason:
+    if result.place is not None and result.place.index not in result.reason:
         yield place_in_words(result.place)
     if result.looks_like is not None:
         yield f"looks like: {result.looks_like}"
