@@ -71,7 +71,7 @@ def test_the_python_of_the_page_on_calling_prints_what_it_says() -> None:
     page = (ROOT / "docs" / "calling.md").read_text("utf-8")
     shared: dict[str, object] = {}
     python, text = blocks(page, "python"), blocks(page, "text")
-    assert len(python) == len(text) == 2
+    assert len(python) == len(text) == 3
     for code, output in zip(python, text, strict=True):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opspec import ops
 from opspec.backends.numpy import backend as numpy_backend
 from opspec.conformance import properties, property_search
 from opspec.conformance.properties import Property, identity, judge_property
@@ -22,7 +23,9 @@ from opspec.registry import Backend, Capabilities, discovery
 
 OPERATION = "Conv3DBackpropInputV2"
 ALL = Capabilities(operations=(OPERATION,), dtypes=FLOATING, data_formats=DATA_FORMATS)
-BY_NAME = {property.name: property for property in properties.ALL}
+RAW = [each for each in properties.ALL if ops.get(each.operation).kernel == OPERATION]
+SIBLINGS = [each for each in properties.ALL if each not in RAW]
+BY_NAME = {property.name: property for property in RAW}
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[[ConvGeometry, Array, Array], Any]
@@ -43,12 +46,12 @@ def judged(name: str, kernel: Kernel, capabilities: Capabilities = ALL) -> CaseR
     return judge_property(BY_NAME[name], planted(kernel, capabilities), 40)
 
 
-@pytest.mark.parametrize("property", properties.ALL, ids=lambda property: property.name)
+@pytest.mark.parametrize("property", properties.ALL, ids=identity)
 def test_the_numpy_backend_has_every_property(property: Property) -> None:
     result = judge_property(property, numpy_backend, 60)
     assert (result.verdict, result.reason) == (Verdict.PASS, "")
     assert result.demand is not None
-    assert result.demand.operation == OPERATION
+    assert result.demand.operation == ops.get(property.operation).kernel
     assert (result.script, result.place, result.fingerprint) == (None, None, None)
     assert result.case == identity(property)
     assert result.lane == "property"
@@ -56,7 +59,7 @@ def test_the_numpy_backend_has_every_property(property: Property) -> None:
 
 def test_the_ids_are_unique_and_lie_in_their_operations_folder() -> None:
     ids = [identity(property) for property in properties.ALL]
-    assert len(set(ids)) == len(ids) == 12
+    assert len(set(ids)) == len(ids) == 19
     transposes = {name for name in ids if name.startswith("conv3d_transpose/")}
     assert transposes == {
         "conv3d_transpose/property/spellings-agree",
@@ -89,7 +92,7 @@ def run(script: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.parametrize("property", properties.ALL, ids=lambda property: property.name)
+@pytest.mark.parametrize("property", RAW, ids=lambda property: property.name)
 @pytest.mark.usefixtures("_importable")
 def test_a_wrong_kernel_is_caught_and_a_small_script_shows_it(
     property: Property,
@@ -110,6 +113,50 @@ def test_a_wrong_kernel_is_caught_and_a_small_script_shows_it(
     assert "AssertionError: " in shown.stderr
     well = run(result.script.replace(repr(place), "'numpy'"))
     assert (well.returncode, well.stderr) == (0, "")
+
+
+SIBLING_FAULTS = {
+    "conv3d/property/definition": "conv3d_filter_flipped",
+    "conv3d/property/bounded": "conv3d_scaled",
+    "conv3d_backprop_filter_v2/property/definition": "filter_gradient_result_flipped",
+    "conv3d_backprop_filter_v2/property/bounded": "filter_gradient_scaled",
+    "conv3d_backprop_filter_v2/property/entries-add-up": "filter_gradient_first_entry_everywhere",
+}
+
+
+@pytest.mark.parametrize("name", SIBLING_FAULTS)
+def test_a_wrong_sibling_is_caught_and_a_small_script_shows_it(name: str) -> None:
+    property = next(each for each in SIBLINGS if identity(each) == name)
+    place = f"opspec.conformance.mutants:{SIBLING_FAULTS[name]}"
+    result = judge_property(property, discovery.find(place), 60, name=place)
+    assert result.verdict == Verdict.FAIL
+    assert result.place is not None
+    assert result.script is not None
+    assert len(result.script.splitlines()) <= 15
+    shown = subprocess.run(
+        [sys.executable, "-c", result.script], capture_output=True, text=True, check=False
+    )
+    assert "AssertionError: " in shown.stderr
+    well = run(result.script.replace(repr(place), "'numpy'"))
+    assert (well.returncode, well.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["conv3d", "conv3d_backprop_filter_v2"])
+def test_kernels_that_are_not_each_others_adjoints_are_caught(name: str) -> None:
+    property = next(each for each in SIBLINGS if identity(each) == f"{name}/property/adjoint")
+    assert judge_property(property, discovery.find("numpy"), 40).verdict == Verdict.PASS
+    capabilities = replace(ALL, operations=tuple(numpy_backend.capabilities.operations))
+    backend = Backend(name="askew", arrays="numpy.ndarray", capabilities=capabilities)
+    backend.implements(OPERATION)(right)
+    backend.implements("Conv3DBackpropFilterV2")(numpy_backend.kernel("Conv3DBackpropFilterV2"))
+
+    @backend.implements("Conv3D")
+    def conv3d(geometry: ConvGeometry, input: Array, filter: Array) -> Any:
+        return numpy_backend.kernel("Conv3D")(geometry, input, filter[::-1])
+
+    result = judge_property(property, backend, 60)
+    assert result.verdict == Verdict.FAIL
+    assert "> is " in result.reason or "definition" in result.reason
 
 
 @pytest.mark.usefixtures("_importable")
@@ -236,7 +283,7 @@ def test_only_what_is_declared_is_asked_for() -> None:
         assert not geometry.empty
         return right(geometry, filter, out_backprop)
 
-    for property in properties.ALL:
+    for property in RAW:
         result = judge_property(property, planted(picky, few), 30)
         wanted = Verdict.UNSUPPORTED if property.across_layouts else Verdict.PASS
         assert (property.name, result.verdict) == (property.name, wanted)

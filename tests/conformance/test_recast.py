@@ -11,7 +11,8 @@ import pytest
 from opspec import ops
 from opspec.conformance.case import all_golden
 from opspec.conformance.example import Example
-from opspec.conformance.oracle import exact_sum
+from opspec.conformance.generate.built import SPELLED, arrays_of, raw_operation
+from opspec.conformance.oracle_siblings import EXACT
 from opspec.conformance.recast import RECASTS, recast
 from opspec.conformance.tasks import MADE_LANES
 from opspec.dtypes import numpy_dtype
@@ -32,18 +33,19 @@ def examples(way: str) -> list[tuple[str, Example]]:
 
 def exact(example: Example) -> Any:
     """Return the sums of an example as integers, times 2**FINEST; None where they are not such."""
-    filter, data = ops.get(example.operation).kernel_operands
     arguments = example.arguments()
-    taps, source = (arguments[name].astype(np.float64) for name in (filter, data))
-    source = np.ldexp(source, FINEST)
-    for numbers in (taps, source):
+    spelled = SPELLED[example.operation]
+    given = {raw: arguments.pop(name) for raw, name in spelled.items()}
+    wide = {raw: array.astype(np.float64) for raw, array in arrays_of(given).items()}
+    # The one that a recast for float64 multiplies.
+    last = ops.get(example.operation).kernel_operands[1]
+    fine = next(raw for raw, name in spelled.items() if name == last)
+    wide[fine] = np.ldexp(wide[fine], FINEST)
+    for numbers in wide.values():
         finite = np.isfinite(numbers).all()
         if not finite or (numbers % 1).any() or np.abs(numbers).max(initial=0) > 2**50:
             return None
-    # The two operations differ in these names alone.
-    sizes = arguments.pop(ops.get(example.operation).sizes)
-    del arguments[filter], arguments[data]
-    return exact_sum(input_sizes=sizes, filter=taps, out_backprop=source, **arguments)
+    return EXACT[raw_operation(example.operation)](**{**given, **wide}, **arguments)
 
 
 @pytest.mark.parametrize("way", [way.name for way in RECASTS])

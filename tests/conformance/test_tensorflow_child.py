@@ -35,7 +35,9 @@ threading = types.SimpleNamespace(
 )
 config = types.SimpleNamespace(threading=threading)
 nn = types.SimpleNamespace(conv3d_transpose=run)
-raw_ops = types.SimpleNamespace(Conv3DBackpropInputV2=run)
+raw_ops = types.SimpleNamespace(
+    Conv3D=run, Conv3DBackpropFilterV2=run, Conv3DBackpropInputV2=run
+)
 """
 
 

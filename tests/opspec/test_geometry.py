@@ -202,3 +202,17 @@ def test_equal_problems_hash_alike_in_every_process() -> None:
         "sys.exit(o.ConvGeometry(1, 2, 3, (w, w, w), 'NDHWC', 'float32') not in {g})"
     )
     subprocess.run([sys.executable, "-c", program], input=pickle.dumps(one), check=True)
+
+
+def test_segments_have_the_taps_that_are_inside() -> None:
+    for input, kernel, stride, dilation, padding in SMALL:
+        window = Window.fitted(input, kernel, stride, dilation, padding)
+        seen = []
+        for segment in window.segments():
+            assert segment.positions
+            for position in segment.positions:
+                landings = [window.landing(position, tap) for tap in range(kernel)]
+                inside = [tap for tap, place in enumerate(landings) if 0 <= place < input]
+                assert list(segment.taps) == inside, (window, position)
+                seen.append(position)
+        assert seen == list(range(window.output))

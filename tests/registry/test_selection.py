@@ -318,7 +318,7 @@ def test_explain_of_a_named_backend_gives_its_refusal(installed: dict[str, Backe
 
 
 def test_explain_of_no_operation_is_a_lookup_error() -> None:
-    with pytest.raises(LookupError, match="operations are Conv3DBackpropInputV2, conv3d_transpose"):
+    with pytest.raises(LookupError, match=r"operations are Conv3D, .*, conv3d_transpose"):
         opspec.explain("conv4d")
     with pytest.raises(LookupError):
         opspec.explain(print)
