@@ -11,16 +11,20 @@ from opspec.rule import Rule
 from opspec.rules import INT32_MAX, known_integers
 from opspec.step_rules import StepSpelling, attribute_rules
 
-LARGE = {
+Dimensions = dict[str, tuple[str, ...]]
+
+LARGE: Dimensions = {
     "NDHWC": ("batch", "depth", "rows", "cols", "in_channels"),
     "NCDHW": ("batch", "in_channels", "depth", "rows", "cols"),
 }
-SMALL = {
+SMALL: Dimensions = {
     "NDHWC": ("batch", "out_depth", "out_rows", "out_cols", "out_channels"),
     "NCDHW": ("batch", "out_channels", "out_depth", "out_rows", "out_cols"),
 }
 # The same in both data formats.
-FILTER = dict.fromkeys(DATA_FORMATS, ("depth", "rows", "cols", "in_channels", "out_channels"))
+FILTER: Dimensions = dict.fromkeys(
+    DATA_FORMATS, ("depth", "rows", "cols", "in_channels", "out_channels")
+)
 
 FiveSteps = Annotated[
     tuple[int, int, int, int, int],

@@ -21,7 +21,8 @@ SIDES: tuple[Side, ...] = ("input", "filter", "output")
 
 def operand_rules(names: Names) -> tuple[Rule, ...]:
     """Make the rules of an operation's operands, in their order."""
-    first, second = (side for side in SIDES if side != names.result)
+    given: list[Side] = [side for side in SIDES if side != names.result]
+    first, second = given
     one, other = names.arguments[first], names.arguments[second]
     return (
         rules.name_is_text(names.op),

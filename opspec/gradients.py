@@ -184,14 +184,17 @@ class Pullback:
     def _by(self, name: str, other: str, beside: Array, gradient: Array) -> Array:
         """Make one operand's side of the other operand and a gradient by the result."""
         sides = self._call.definition.operand_sides
-        made_of = {sides[other]: beside, self._call.definition.result_side: gradient}
+        made_of: dict[Side, Array] = {
+            sides[other]: beside,
+            self._call.definition.result_side: gradient,
+        }
         return self._call.made(sides[name], made_of, tuple(self._arrays[name].shape))
 
     def _again(self, name: str, array: Array, other: str, beside: Array) -> Array:
         """Call the operation again, with another array for one operand."""
         definition = self._call.definition
         sides = definition.operand_sides
-        made_of = {sides[name]: array, sides[other]: beside}
+        made_of: dict[Side, Array] = {sides[name]: array, sides[other]: beside}
         return self._call.made(definition.result_side, made_of, self._result.shape)
 
     def _require_like(self, argument: str, array: Array, wanted: TensorSpec) -> None:
