@@ -26,11 +26,14 @@ backend = Backend(
     name="numba",
     arrays="numpy.ndarray",
     capabilities=Capabilities(
-        operations=("Conv3DBackpropInputV2",),
+        operations=("Conv3D", "Conv3DBackpropInputV2"),
         dtypes=FLOATING,
         data_formats=DATA_FORMATS,
     ),
-    kernel_modules=("opspec.backends.numba.conv3d_backprop_input_v2",),
+    kernel_modules=(
+        "opspec.backends.numba.conv3d",
+        "opspec.backends.numba.conv3d_backprop_input_v2",
+    ),
     unavailable=_unavailable,
     cost=Cost(start=4.0, call=15e-6, per_multiply_add=1.5e-11),
     warm=_warm,

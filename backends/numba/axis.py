@@ -12,6 +12,7 @@ of it is computed alike. There is one long run, a few short ones at each end, an
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from opspec.geometry import Window
 
@@ -56,20 +57,32 @@ class Run:
 class Axis:
     """A dimension, taken apart.
 
+    The result's index is q * stride + residue - before, and what is read for it the source's index
+    q * gap - lag.
+
     Parameters
     ----------
-    window
-        Where it comes from.
     phases, runs
         See there.
     complete
-        Whether every index of the large side belongs to a phase; residues without taps have none.
+        Whether every index of the result belongs to a phase; residues without taps have none.
+    kernel
+        Taps of the filter.
+    source, result
+        Extents of what is read and of what is made.
+    stride, before, gap
+        As above.
     """
 
-    window: Window
     phases: tuple[Phase, ...]
     runs: tuple[Run, ...]
     complete: bool
+    kernel: int
+    source: int
+    result: int
+    stride: int
+    before: int
+    gap: int = 1
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -95,8 +108,16 @@ class Axis:
 
     @property
     def reach(self) -> int:
-        """How many positions of the source a box reads beyond one per q."""
-        return min(self.most_lag - self.least_lag, self.window.output)
+        """How many positions of the source one q reads beyond the first."""
+        return min(self.most_lag - self.least_lag, self.source)
+
+    def read_by(self, length: Any) -> Any:
+        """Return how many positions of the source so many neighbouring q read, at most."""
+        return (length - 1) * self.gap + 1 + self.reach
+
+    def covered_by(self, positions: Any) -> Any:
+        """Return how many neighbouring q read at most so many positions, or less than 1."""
+        return (positions - 1 - self.reach) // self.gap + 1
 
 
 def axis(window: Window, *, joined: bool = False) -> Axis:
@@ -115,7 +136,44 @@ def axis(window: Window, *, joined: bool = False) -> Axis:
         residues = tuple(phase.residues[0] for phase in found)
         taps = tuple(phase.taps[0] for phase in found)
         found = [Phase(residues, found[0].lags, taps)]
-    return Axis(window, tuple(found), _runs(window, found), complete)
+    return Axis(
+        tuple(found),
+        _runs(window, found),
+        complete,
+        kernel=window.kernel,
+        source=window.output,
+        result=window.input,
+        stride=window.stride,
+        before=window.before,
+    )
+
+
+def forward_axis(window: Window) -> Axis:
+    """Take a dimension of the convolution itself apart.
+
+    There the result is the small side, and position q reads o = q, t at the large side's index
+    q * stride + t * dilation - before: one phase, of lags before - t * dilation.
+    """
+    taps = [tap for tap in range(window.kernel) if window.positions(tap)]
+    lags = tuple(window.before - tap * window.dilation for tap in taps)
+    phase = Phase((0,), lags, (tuple(taps),))
+    runs = []
+    for segment in window.segments():
+        inside = [place for place, tap in enumerate(taps) if tap in segment.taps]
+        reading = range(inside[0], inside[-1] + 1) if inside else range(0)
+        part = Part(range(1), reading)
+        runs.append(Run(segment.positions.start, len(segment.positions), (part,)))
+    return Axis(
+        (phase,),
+        tuple(runs),
+        complete=True,
+        kernel=window.kernel,
+        source=window.input,
+        result=window.output,
+        stride=1,
+        before=0,
+        gap=window.stride,
+    )
 
 
 def joinable(window: Window) -> bool:

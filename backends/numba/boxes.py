@@ -1,13 +1,11 @@
 """How blocks are cut into boxes: large enough for what is fetched to be used often, yet cached."""
 
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from opspec.backends.numba.axis import Axis
 from opspec.backends.numba.plan import Table, table
-from opspec.geometry import ConvGeometry, Window
 
 MOST_POSITIONS, LEAST_POSITIONS = 480, 48
 TASKS_PER_THREAD = 8
@@ -22,21 +20,23 @@ class Limits(NamedTuple):
     source: int
 
 
-def box_limits(
-    geometry: ConvGeometry,
-    windows: tuple[Window, ...],
-    size: int,
-    threads: int,
-    *,
-    staged: bool,
-) -> Limits:
-    """Return the limits of boxes; if `staged`, both sides of a box are copied."""
-    positions = geometry.batch * prod(w.output for w in windows)
+def box_limits(positions: int, read: int, made: int, threads: int, *, staged: bool) -> Limits:
+    """Return the limits of boxes.
+
+    Parameters
+    ----------
+    positions
+        How many q there are.
+    read, made
+        Bytes of a position of the source, and of all that one q makes.
+    threads
+        How many share the boxes.
+    staged
+        Whether both sides of a box are copied.
+    """
     most = max(positions // (TASKS_PER_THREAD * threads), LEAST_POSITIONS)
     if not staged:
         return Limits(min(most, MOST_POSITIONS), UNLIMITED)
-    made = geometry.in_channels * size * prod(w.stride for w in windows)
-    read = geometry.out_channels * size
     return Limits(max(min(most, RESULT_BOX // made), 1), max(SOURCE_BOX // read, 1))
 
 
@@ -50,24 +50,24 @@ def blocks_of(axes: tuple[Axis, ...], batch: int, limits: Limits) -> tuple[Table
     depth, height, width = (
         np.array([run.length for run in a.runs])[r] for a, r in zip(axes, runs, strict=True)
     )
-    more = [a.reach for a in axes]
-    w = _cut(width, limits.positions, limits.source // ((1 + more[0]) * (1 + more[1])) - more[2])
+    in_depth, in_height, in_width = axes
+    single = in_depth.read_by(1) * in_height.read_by(1)
+    w = _cut(width, limits.positions, in_width.covered_by(limits.source // single))
     rows = limits.positions // w
-    if more[0] and limits.source < UNLIMITED:
+    if in_depth.reach and limits.source < UNLIMITED:
         rows = np.ceil(np.sqrt(rows)).astype(np.int64)
-    h = _cut(height, rows, limits.source // ((w + more[2]) * (1 + more[0])) - more[1])
-    plane = (w + more[2]) * (h + more[1])
-    d = _cut(depth, limits.positions // (w * h), limits.source // plane - more[0])
-    volume = plane * (d + more[0])
+    line = in_width.read_by(w)
+    h = _cut(height, rows, in_height.covered_by(limits.source // (line * in_depth.read_by(1))))
+    plane = line * in_height.read_by(h)
+    d = _cut(depth, limits.positions // (w * h), in_depth.covered_by(limits.source // plane))
+    volume = plane * in_depth.read_by(d)
     n = _cut(np.full_like(d, batch), limits.positions // (w * h * d), limits.source // volume)
     extents = np.stack([n, d, h, w], 1)
     counts = -(-np.stack([np.full_like(d, batch), depth, height, width], 1) // extents)
     boxes = counts.prod(1)
     ends = np.cumsum(boxes)
     blocks = table(np.concatenate([runs.T, extents, counts, (ends - boxes)[:, None]], 1))
-    reads = [
-        np.minimum(e + m, a.window.output) for e, m, a in zip((d, h, w), more, axes, strict=True)
-    ]
+    reads = [np.minimum(a.read_by(e), a.source) for e, a in zip((d, h, w), axes, strict=True)]
     return blocks, int(ends[-1]), int((n * reads[0] * reads[1] * reads[2]).max())
 
 

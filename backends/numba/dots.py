@@ -123,9 +123,7 @@ def dots_kernel(target: Target, stored: str) -> Any:
                 for begin in range(0, positions, shape.chunk):
                     count = min(shape.chunk, positions - begin)
                     padded = count + tile_rows
-                    write_rows(
-                        box, begin, count, padded, source, small, origin, large, shape.strides, room
-                    )
+                    write_rows(box, begin, count, padded, source, small, origin, large, shape, room)
                     multiply(shape, room, count, found, offset, filter.values, first, stop, size)
         return True
 

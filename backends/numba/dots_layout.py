@@ -50,6 +50,7 @@ def dots_layout(geometry: ConvGeometry, target: Target, threads: int, multiply_a
             taps=(height.kernel, width.kernel),
             strides=(depth.stride, height.stride, width.stride),
             before=(depth.before, height.before, width.before),
+            gaps=(1, 1, 1),
             least_lag=(0, 0, 0),
             most_lag=(0, 0, 0),
             chunk=min(max(SOURCE_PIECE // (channels * size), LEAST_CHUNK), CHUNK),

@@ -4,9 +4,10 @@ The dimensions are taken apart as `axis` says. One run per dimension makes a blo
 all its positions q have the same taps, so that
 
     result[q * stride + residue - before, c] =
-        sum over lags, j of source[q - lag, j] * filter[tap of the lag, c, j]
+        sum over lags, j of source[q * gap - lag, j] * filter[tap of the lag, c, j]
 
 is a matrix product without bounds checks: positions x (lags and source channels) x made channels.
+The gap is 1, but in the convolution itself, where it is the stride, and q is the result's index.
 Its rows need not be copied together, because the micro-kernel takes an address per row; its columns
 are the packed panels. A task is a box of a block, in all phases and panels; or, where the filter is
 large and positions are few, one panel of one phase in all blocks, which the task packs for itself.
@@ -105,7 +106,7 @@ def box_computer(target: Target, size: int) -> Any:
         for begin in range(0, positions, shape.chunk):
             count = min(shape.chunk, positions - begin)
             padded = count + tile_rows
-            write_rows(box, begin, count, padded, read, small, written, large, shape.strides, room)
+            write_rows(box, begin, count, padded, read, small, written, large, shape, room)
             around = shape.around and written % CACHE_LINE == 0
             ahead = shape.ahead
             for a in range(phases[0][0], phases[0][1]):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspec.backends.numba.axis import Axis, axis, joinable
+from opspec.backends.numba.axis import Axis, axis, forward_axis, joinable
 from opspec.backends.numba.boxes import blocks_of, box_limits
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.micro_kernel import SEGMENT_BYTES
@@ -40,39 +40,58 @@ Axes = tuple[Axis, Axis, Axis]
 
 @lru_cache(maxsize=256)
 def gather_layout(
-    geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int
+    geometry: ConvGeometry,
+    target: Target,
+    threads: int,
+    multiply_adds: int,
+    *,
+    forward: bool = False,
 ) -> Layout:
-    """Lay a problem out for `threads` threads. Some tap of it lands inside."""
+    """Lay a problem out for `threads` threads. Some tap of it lands inside.
+
+    Parameters
+    ----------
+    geometry, target, threads, multiply_adds
+        The problem, what it is compiled for, how many share it, its products.
+    forward
+        Whether it is the convolution itself, and not its gradient by the input.
+    """
     size = sum_bytes(geometry.dtype)
     stored = STORED_BYTES[geometry.dtype]
     staged = _is_staged(geometry)
-    windows = geometry.windows
-    axes = _axes(geometry, target)
-    panels = _panels(geometry, axes, target, size)
+    axes = _axes(geometry, target, forward=forward)
+    channels, made = _channels(geometry, forward=forward)
+    panels = _panels(axes, channels, made, target, size)
+    positions = geometry.batch * prod(a.result if forward else a.source for a in axes)
     stationary = (
         not staged
-        and _repays_keeping(geometry, panels)
+        and _repays_keeping(positions, panels)
         and panels.largest <= LARGEST_PANEL
         and len(panels.order) * panels.per_group >= 2 * threads
     )
-    limits = box_limits(geometry, windows, size, threads, staged=staged)
+    by_one = made * size * prod(a.stride for a in axes)
+    limits = box_limits(positions, channels * size, by_one, threads, staged=staged)
     blocks, boxes, source_positions = blocks_of(axes, geometry.batch, limits)
-    shape = _shape(geometry, axes, size, panels, staged=staged, stationary=stationary)
+    around = not staged and _stores_whole_lines(geometry.batch, axes, made, size)
+    shape = _shape(axes, channels, made, panels, stationary=stationary)
+    shape = shape._replace(
+        around=int(around), ahead=0 if staged else min(channels * size, MOST_AHEAD)
+    )
     room, room_bytes = room_for(
         axes,
         target,
-        source=staged * source_positions * geometry.out_channels * size,
-        result=staged * limits.positions * prod(shape.strides) * geometry.in_channels * size,
+        source=staged * source_positions * channels * size,
+        result=staged * limits.positions * by_one,
         panel=stationary * panels.largest,
     )
     plan = Plan(
         tasks=len(panels.order) * panels.per_group if stationary else boxes,
         shape=shape,
-        small=side(geometry, geometry.out_channels, tuple(w.output for w in windows), stored),
-        large=side(geometry, geometry.in_channels, tuple(w.input for w in windows), stored),
+        small=side(geometry, channels, tuple(a.source for a in axes), stored),
+        large=side(geometry, made, tuple(a.result for a in axes), stored),
         depth=dimension(axes[0], 1),
         height=dimension(axes[1], 1),
-        width=dimension(axes[2], geometry.in_channels),
+        width=dimension(axes[2], made),
         blocks=blocks,
         groups=table(panels.starts * (not stationary)),
         order=panels.order,
@@ -87,6 +106,13 @@ def gather_layout(
     )
 
 
+def forward_layout(
+    geometry: ConvGeometry, target: Target, threads: int, multiply_adds: int
+) -> Layout:
+    """Lay a convolution itself out for `threads` threads."""
+    return gather_layout(geometry, target, threads, multiply_adds, forward=True)
+
+
 class _Panels(NamedTuple):
     """The packed filter: lanes, panels per group, and where groups begin, in bytes."""
 
@@ -98,12 +124,12 @@ class _Panels(NamedTuple):
     all_bytes: int
 
 
-def _panels(geometry: ConvGeometry, axes: Axes, target: Target, size: int) -> _Panels:
-    lanes = geometry.in_channels * len(axes[2].phases[0].residues)
+def _panels(axes: Axes, channels: int, made: int, target: Target, size: int) -> _Panels:
+    lanes = made * len(axes[2].phases[0].residues)
     vectors = -(-lanes // target.lanes(size))
     sizes = np.einsum("d,h,w->dhw", *(np.array(a.sizes, np.int64) for a in axes))
     order = np.argsort(-sizes, axis=None, kind="stable")
-    group_bytes = sizes.ravel() * geometry.out_channels * vectors * target.vector_bytes
+    group_bytes = sizes.ravel() * channels * vectors * target.vector_bytes
     ends = np.cumsum(group_bytes)
     widest = min(vectors, target.vectors) * target.vector_bytes
     return _Panels(
@@ -111,7 +137,7 @@ def _panels(geometry: ConvGeometry, axes: Axes, target: Target, size: int) -> _P
         -(-vectors // target.vectors),
         table((ends - group_bytes).reshape(sizes.shape)),
         table(np.stack(np.unravel_index(order, sizes.shape), 1)),
-        int(sizes.max()) * geometry.out_channels * widest,
+        int(sizes.max()) * channels * widest,
         int(ends[-1]),
     )
 
@@ -122,18 +148,19 @@ def panels_overflow(geometry: ConvGeometry, target: Target) -> bool:
     A task that keeps one panel in its cache and meets all positions with it would avoid that, but
     the panel is too large, or boxes are copied. Phases of few taps do not suffer.
     """
-    axes = _axes(geometry, target)
-    panels = _panels(geometry, axes, target, sum_bytes(geometry.dtype))
+    axes = _axes(geometry, target, forward=False)
+    channels, made = _channels(geometry, forward=False)
+    panels = _panels(axes, channels, made, target, sum_bytes(geometry.dtype))
+    positions = geometry.batch * prod(a.source for a in axes)
     most_taps = prod(max(a.sizes) for a in axes)
     # Widening bfloat16 anew at each use takes two instructions, and longer than fetching.
     copied = _is_staged(geometry) and geometry.dtype != "bfloat16"
     unkept = copied or panels.largest > LARGEST_PANEL
-    return unkept and most_taps >= MANY_TAPS and _repays_keeping(geometry, panels)
+    return unkept and most_taps >= MANY_TAPS and _repays_keeping(positions, panels)
 
 
-def _repays_keeping(geometry: ConvGeometry, panels: _Panels) -> bool:
+def _repays_keeping(positions: int, panels: _Panels) -> bool:
     """Whether panels are too many for the cache, and positions too few to hide their way to it."""
-    positions = geometry.batch * prod(w.output for w in geometry.windows)
     return panels.all_bytes > LARGE_FILTER and positions <= FEW_POSITIONS
 
 
@@ -143,35 +170,36 @@ def _is_staged(geometry: ConvGeometry) -> bool:
     return converted or geometry.data_format == "NCDHW"
 
 
-def _axes(geometry: ConvGeometry, target: Target) -> Axes:
+def _channels(geometry: ConvGeometry, *, forward: bool) -> tuple[int, int]:
+    """Return the channels that are summed over and those that are made."""
+    both = geometry.in_channels, geometry.out_channels
+    return both if forward else (both[1], both[0])
+
+
+def _axes(geometry: ConvGeometry, target: Target, *, forward: bool) -> Axes:
     depth, height, width = geometry.windows
+    if forward:
+        return forward_axis(depth), forward_axis(height), forward_axis(width)
     panel_lanes = target.vectors * target.lanes(sum_bytes(geometry.dtype))
     joined = joins(width, geometry.in_channels, panel_lanes)
     return axis(depth), axis(height), axis(width, joined=joined)
 
 
-def _shape(
-    geometry: ConvGeometry,
-    axes: Axes,
-    size: int,
-    panels: _Panels,
-    *,
-    staged: bool,
-    stationary: bool,
-) -> Shape:
-    depth, height, width = (a.window for a in axes)
+def _shape(axes: Axes, channels: int, made: int, panels: _Panels, *, stationary: bool) -> Shape:
+    depth, height, width = axes
     return Shape(
-        channels=geometry.out_channels,
-        made=geometry.in_channels,
+        channels=channels,
+        made=made,
         lanes=panels.lanes,
         taps=(height.kernel, width.kernel),
         strides=(depth.stride, height.stride, width.stride),
         before=(depth.before, height.before, width.before),
+        gaps=(depth.gap, height.gap, width.gap),
         least_lag=(axes[0].least_lag, axes[1].least_lag, axes[2].least_lag),
         most_lag=(axes[0].most_lag, axes[1].most_lag, axes[2].most_lag),
         chunk=CHUNK,
-        around=int(not staged and _stores_whole_lines(geometry, width, size)),
-        ahead=0 if staged else min(geometry.out_channels * size, MOST_AHEAD),
+        around=0,
+        ahead=0,
         cleared=int(not all(a.complete for a in axes)),
         panels=panels.per_group * stationary,
     )
@@ -184,12 +212,12 @@ def joins(width: Window, made: int, panel_lanes: int) -> bool:
     return together < apart and joinable(width)
 
 
-def _stores_whole_lines(geometry: ConvGeometry, width: Window, size: int) -> bool:
+def _stores_whole_lines(batch: int, axes: Axes, made: int, size: int) -> bool:
     """Whether each row of a tile is whole cache lines of a result too large for the cache."""
-    pixel = geometry.in_channels * size
-    steps = (width.before * pixel, width.input * pixel, width.stride * pixel)
+    pixel, width = made * size, axes[2]
+    steps = (width.before * pixel, width.result * pixel, width.stride * pixel)
     return (
-        geometry.batch * prod(w.input for w in geometry.windows) * pixel > LARGE_RESULT
+        batch * prod(a.result for a in axes) * pixel > LARGE_RESULT
         and pixel % CACHE_LINE == 0
         and all(step % CACHE_LINE == 0 for step in steps)
     )

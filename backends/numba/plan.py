@@ -69,8 +69,8 @@ class Shape(NamedTuple):
         channels of a task.
     taps
         Of the filter's height and width.
-    strides, before, least_lag, most_lag
-        Per dimension; see `Window` and `Phase`.
+    strides, before, gaps, least_lag, most_lag
+        Per dimension; see `Axis` and `Phase`.
     chunk
         Positions whose addresses are kept at a time.
     around, ahead
@@ -87,6 +87,7 @@ class Shape(NamedTuple):
     taps: tuple[int, int]
     strides: Three
     before: Three
+    gaps: Three
     least_lag: Three
     most_lag: Three
     chunk: int

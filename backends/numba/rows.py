@@ -69,27 +69,29 @@ def _piece(whole, number, extent):
 
 
 @part()
-def write_rows(box, first, count, padded, read, small, written, large, strides, room):
+def write_rows(box, first, count, padded, read, small, written, large, shape, room):
     """Write where `count` positions of a box, from its `first` on, read and write.
 
-    `read` and `written` are the addresses for q = 0. The last position is repeated up to `padded`:
-    a tile that is not full then computes it again, and stores the same bits once more.
+    `shape` has the gaps and strides of q. `read` and `written` are the addresses for q = 0. The
+    last position is repeated up to `padded`: a tile that is not full then computes it again, and
+    stores the same bits once more.
     """
+    strides, gaps = shape.strides, shape.gaps
     (n0, _), (d0, bd), (h0, bh), (w0, bw) = box
     rest, w = divmod(first, bw)
     rest, h = divmod(rest, bh)
     n, d = divmod(rest, bd)
     done = 0
     while done < count:
-        row = read + (n0 + n) * small[0] + (d0 + d) * small[1]
-        row += (h0 + h) * small[2] + (w0 + w) * small[3]
+        row = read + (n0 + n) * small[0] + (d0 + d) * gaps[0] * small[1]
+        row += (h0 + h) * gaps[1] * small[2] + (w0 + w) * gaps[2] * small[3]
         place = written + (n0 + n) * large[0] + (d0 + d) * strides[0] * large[1]
         place += (h0 + h) * strides[1] * large[2] + (w0 + w) * strides[2] * large[3]
         stop = done + min(bw - w, count - done)
         while done < stop:
             store_int(room.reads + 8 * done, row)
             store_int(room.writes + 8 * done, place)
-            row += small[3]
+            row += gaps[2] * small[3]
             place += strides[2] * large[3]
             done += 1
         w = 0

@@ -123,8 +123,9 @@ def staged_computer(target: Target, stored: str, channels_first: bool, compute_b
     @part(target, stored, channels_first)
     def read_bounds(plan, box, axis):
         first, length = box[axis + 1]
-        low = max(first - plan.shape.most_lag[axis], 0)
-        stop = first + length - plan.shape.least_lag[axis]
+        gap = plan.shape.gaps[axis]
+        low = max(first * gap - plan.shape.most_lag[axis], 0)
+        stop = (first + length - 1) * gap - plan.shape.least_lag[axis] + 1
         return low, max(min(stop, plan.small.extents[axis + 1]), low)
 
     @part(target, stored, channels_first)

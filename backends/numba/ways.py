@@ -16,7 +16,7 @@ from opspec.backends.numba.axis import merged
 from opspec.backends.numba.direct import direct_numbers
 from opspec.backends.numba.dots_layout import dots_layout
 from opspec.backends.numba.in_tasks import InTasks, LayOut
-from opspec.backends.numba.layout import gather_layout, panels_overflow
+from opspec.backends.numba.layout import forward_layout, gather_layout, panels_overflow
 from opspec.backends.numba.lines import STORED_BYTES, sum_bytes
 from opspec.backends.numba.plain_ways import Directly, Nothing, OnCopies, Way
 from opspec.backends.numba.scatter_layout import scatter_layout, scatters
@@ -36,10 +36,7 @@ WORTH_THREADS, WORTH_SCATTERING = 8_000_000, 4_000_000
 @lru_cache(maxsize=1024)
 def way_for(geometry: ConvGeometry, target: Target) -> Way:
     """Return the way to compute a problem for a target."""
-    multiply_adds = prod(
-        sum(len(w.positions(tap)) for tap in range(w.kernel)) for w in geometry.windows
-    )
-    multiply_adds *= geometry.batch * geometry.in_channels * geometry.out_channels
+    multiply_adds = _products(geometry)
     if not multiply_adds:
         return Nothing(geometry.input_shape, dtypes.numpy_dtype(geometry.dtype))
     if multiply_adds + TURNED * prod(geometry.filter_shape) < TINY:
@@ -50,6 +47,12 @@ def way_for(geometry: ConvGeometry, target: Target) -> Way:
     if few_positions(geometry) or panels_overflow(simple, target):
         return dotting(geometry, target, multiply_adds)
     return gathering(geometry, target, multiply_adds)
+
+
+def _products(geometry: ConvGeometry) -> int:
+    """Return how many products there are, those of taps that land outside left out."""
+    met = (sum(len(w.positions(tap)) for tap in range(w.kernel)) for w in geometry.windows)
+    return prod(met) * geometry.batch * geometry.in_channels * geometry.out_channels
 
 
 def few_positions(geometry: ConvGeometry) -> bool:
@@ -102,6 +105,28 @@ def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way
     stored = dtypes.numpy_dtype(dtype)
     return _in_tasks(
         geometry, stored, target, multiply_adds, gather_layout, pack, kernel, WORTH_THREADS
+    )
+
+
+@lru_cache(maxsize=1024)
+def forward_way_for(geometry: ConvGeometry, target: Target) -> Way:
+    """Return the way of a convolution itself, which takes its filter with made channels first."""
+    dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
+    stored = dtypes.numpy_dtype(dtype)
+    multiply_adds = _products(geometry)
+    if not multiply_adds:
+        return Nothing(geometry.output_shape, stored)
+    return InTasks(
+        geometry.output_shape,
+        stored,
+        _merged(geometry),
+        target,
+        multiply_adds,
+        forward_layout,
+        kernels.pack(target, dtype),
+        kernels.gather(target, dtype, first),
+        np.zeros(geometry.in_channels * STORED_BYTES[dtype], np.uint8),
+        WORTH_THREADS,
     )
 
 

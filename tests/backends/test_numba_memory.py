@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("numba", reason="numba is not installed; it comes with opspec[numba]")
 
 from opspec.backends.numba.dots_layout import dots_layout
-from opspec.backends.numba.layout import gather_layout
+from opspec.backends.numba.layout import forward_layout, gather_layout
 from opspec.backends.numba.scatter_layout import scatter_layout, scatters
 from opspec.backends.numba.target import AVX2, AVX512, NEON, PORTABLE
 from opspec.geometry import ConvGeometry, Window
@@ -55,3 +55,23 @@ def test_a_thread_needs_at_most_two_megabytes(target, dtype, data_format, layer)
     else:
         padded = taps * -(-made // lanes) * lanes
     assert found.packed_bytes <= padded * contracted * itemsize
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("data_format", ["NDHWC", "NCDHW"])
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_a_thread_of_the_convolution_itself_too(dtype, data_format, layer) -> None:  # type: ignore[no-untyped-def]
+    batch, sizes, contracted, made, kernel, strides, padding = layer
+    depth, height, width = (
+        Window.fitted(size, taps, stride, 1, padding)
+        for size, taps, stride in zip(sizes, kernel, strides, strict=True)
+    )
+    geometry = ConvGeometry(batch, contracted, made, (depth, height, width), data_format, dtype)
+    found = forward_layout(geometry, AVX2, 2, 10**9)
+    itemsize = 8 if dtype == "float64" else 4
+    # One position alone reads as much as this, and boxes are copied.
+    window = prod(kernel) * contracted * itemsize
+    assert found.room_bytes <= 2 * 2**20 + window
+    lanes = AVX2.lanes(itemsize)
+    padded = -(-made // lanes) * lanes
+    assert found.packed_bytes <= prod(kernel) * padded * contracted * itemsize
