@@ -2,8 +2,7 @@
 
     result[o, k] = sum over t, c of input[o * stride + t * dilation - before, c] * filter[t, c, k]
 
-is what the kernel of `gather` computes with a gap of the stride. Its panels are packed from a copy
-of the filter in which made channels come first.
+is what the kernel of `gather` computes with a gap of the stride.
 """
 
 from typing import Any, TypeAlias
@@ -22,5 +21,4 @@ Array: TypeAlias = np.ndarray[Any, Any]
 def conv3d(geometry: ConvGeometry, input: Array, filter: Array, out: Array | None = None) -> Array:
     """Compute the result of a validated problem, into `out` if there is one."""
     compute = forward_way_for(geometry, host())
-    turned = np.ascontiguousarray(filter.swapaxes(3, 4))
-    return compute(turned, np.ascontiguousarray(input), out)
+    return compute(np.ascontiguousarray(filter), np.ascontiguousarray(input), out)

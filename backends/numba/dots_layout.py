@@ -58,6 +58,7 @@ def dots_layout(geometry: ConvGeometry, target: Target, threads: int, multiply_a
             ahead=0,
             cleared=int(cleared),
             panels=pieces,
+            straight=0,
         ),
         small=side(geometry, channels, tuple(w.output for w in windows), size),
         large=side(geometry, made, tuple(w.input for w in windows), size),

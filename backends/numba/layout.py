@@ -75,7 +75,9 @@ def gather_layout(
     around = not staged and _stores_whole_lines(geometry.batch, axes, made, size)
     shape = _shape(axes, channels, made, panels, stationary=stationary)
     shape = shape._replace(
-        around=int(around), ahead=0 if staged else min(channels * size, MOST_AHEAD)
+        around=int(around),
+        ahead=0 if staged else min(channels * size, MOST_AHEAD),
+        straight=int(forward),
     )
     room, room_bytes = room_for(
         axes,
@@ -202,6 +204,7 @@ def _shape(axes: Axes, channels: int, made: int, panels: _Panels, *, stationary:
         ahead=0,
         cleared=int(not all(a.complete for a in axes)),
         panels=panels.per_group * stationary,
+        straight=0,
     )
 
 

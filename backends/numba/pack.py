@@ -6,15 +6,16 @@ A panel holds `width` made channels (lanes) of a group:
     panel[tap of depth][tap of height][lag along width][source channel][lane]
 
 Lanes count the made channels, of one residue after the other where the width's residues are joined.
-Lanes that do not exist read zeros and are never stored.
+Lanes that do not exist read zeros and are never stored. In the convolution itself the filter's last
+axis is the made channels, so that the lanes of a line are neighbours; else it is the source's.
 """
 
 from functools import cache
 from typing import Any, NamedTuple
 
 from opspec.backends.numba.jit import kernel, part
-from opspec.backends.numba.lines import STORED_BYTES, element, square, sum_bytes
-from opspec.backends.numba.memory import load_int, store_int, take
+from opspec.backends.numba.lines import STORED_BYTES, element, run, square, sum_bytes
+from opspec.backends.numba.memory import clear, load_int, store_int, take
 from opspec.backends.numba.target import Target
 
 
@@ -56,9 +57,30 @@ def lines_packer(target: Target, stored: str) -> Any:
 
 
 @cache
+def straight_packer(target: Target, stored: str) -> Any:
+    """Return the function that packs lines whose lanes are neighbours in the filter.
+
+    It takes the address of the first line in the filter and the bytes to the next one, how many
+    lanes of it exist and how many a line of the panel has, the channels, and where to write.
+    """
+    copy = run(target, stored, outwards=False)
+    to_bytes = sum_bytes(stored)
+
+    @part(target, stored)
+    def pack_straight(read, step, existing, lanes, channels, written):
+        if existing < lanes:
+            clear(written, channels * lanes * to_bytes)
+        for channel in range(channels):
+            copy(read + channel * step, written + channel * lanes * to_bytes, existing)
+
+    return pack_straight
+
+
+@cache
 def group_packer(target: Target, stored: str) -> Any:
     """Return the function that packs one panel of a group."""
     pack_lines = lines_packer(target, stored)
+    pack_straight = straight_packer(target, stored)
     lanes = target.lanes(sum_bytes(stored))
     from_bytes, vector_bytes = STORED_BYTES[stored], target.vector_bytes
     target_vectors = target.vectors
@@ -81,16 +103,25 @@ def group_packer(target: Target, stored: str) -> Any:
         """Write panel `p` of a group; return its lines. `rows` has room for addresses."""
         a, b, c = group
         depth, height, width = plan.depth, plan.height, plan.width
-        channels = plan.shape.channels
+        shape = plan.shape
+        channels = shape.channels
         first = p * target_vectors * lanes
-        vectors = min(target_vectors, (plan.shape.lanes - first + lanes - 1) // lanes)
+        vectors = min(target_vectors, (shape.lanes - first + lanes - 1) // lanes)
+        existing = min(shape.lanes - first, vectors * lanes)
         lines = 0
         for i in range(depth.counts[a]):
             for j in range(height.counts[b]):
                 for k in range(width.counts[c]):
                     taps = (depth.taps[a, 0, i], height.taps[b, 0, j], width.taps[c, :, k])
-                    point_at(plan, filter, taps, first, vectors * lanes, rows)
-                    pack_lines(rows, vectors, channels, written + lines * vectors * vector_bytes)
+                    place = written + lines * vectors * vector_bytes
+                    if shape.straight:
+                        tap = (taps[0] * shape.taps[0] + taps[1]) * shape.taps[1] + taps[2][0]
+                        read = filter.values + (tap * channels * shape.made + first) * from_bytes
+                        step = shape.made * from_bytes
+                        pack_straight(read, step, existing, vectors * lanes, channels, place)
+                    else:
+                        point_at(plan, filter, taps, first, vectors * lanes, rows)
+                        pack_lines(rows, vectors, channels, place)
                     lines += channels
         return lines
 

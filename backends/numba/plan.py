@@ -79,6 +79,8 @@ class Shape(NamedTuple):
         Whether the result is zeros before the first task.
     panels
         Panels per group if each task packs one for itself, else 0; in `dots` tasks per group.
+    straight
+        Whether made channels, not source channels, are the filter's last axis.
     """
 
     channels: int
@@ -95,6 +97,7 @@ class Shape(NamedTuple):
     ahead: int
     cleared: int
     panels: int
+    straight: int
 
 
 class Room(NamedTuple):

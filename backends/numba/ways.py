@@ -110,7 +110,7 @@ def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way
 
 @lru_cache(maxsize=1024)
 def forward_way_for(geometry: ConvGeometry, target: Target) -> Way:
-    """Return the way of a convolution itself, which takes its filter with made channels first."""
+    """Return the way of a convolution itself."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     stored = dtypes.numpy_dtype(dtype)
     multiply_adds = _products(geometry)
