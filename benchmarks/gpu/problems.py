@@ -7,6 +7,7 @@ import numpy as np
 
 import opspec
 from gpu.machines import Machine
+from opspec.conformance.oracle import exact_sum
 from opspec.dtypes import numpy_dtype
 from opspec.errors import UnsupportedByBackend
 from opspec.registry import Backend
@@ -31,7 +32,13 @@ class Problem:
         made, contracted = DRY_CHANNELS if machine.dry else CHANNELS
         rng = np.random.default_rng(20261203)
         kind = numpy_dtype(dtype)
-        self.input_sizes = [2, *[size * STRIDE] * 3, made]
+        self._given: dict[str, Any] = {
+            "input_sizes": [2, *[size * STRIDE] * 3, made],
+            "strides": [1, *[STRIDE] * 3, 1],
+            "padding": "SAME",
+            "data_format": "NDHWC",
+            "dilations": [1] * 5,
+        }
         self.host_filter = rng.integers(-2, 3, (*[KERNEL] * 3, made, contracted)).astype(kind)
         self.host_data = rng.integers(-2, 3, (2, *[size] * 3, contracted)).astype(kind)
         self.filter = machine.put(self.host_filter)
@@ -39,22 +46,13 @@ class Problem:
 
     def run(self, backend: Backend) -> Any:
         """Compute on the device."""
-        return self._computed(self.filter, self.data, backend)
+        given = {**self._given, "filter": self.filter, "out_backprop": self.data}
+        return opspec.raw_ops.Conv3DBackpropInputV2(**given, backend=backend)
 
     def expected(self) -> np.ndarray[Any, Any]:
-        """Compute on the host, exactly: the sums are whole numbers that every dtype holds."""
-        made: np.ndarray[Any, Any] = self._computed(self.host_filter, self.host_data, "numpy")
-        return made
-
-    def _computed(self, filter: Any, data: Any, backend: Any) -> Any:
-        return opspec.raw_ops.Conv3DBackpropInputV2(
-            input_sizes=self.input_sizes,
-            filter=filter,
-            out_backprop=data,
-            strides=[1, *[STRIDE] * 3, 1],
-            padding="SAME",
-            backend=backend,
-        )
+        """Return the definition's sums, in integers and rounded once to the dtype."""
+        given = {**self._given, "filter": self.host_filter, "out_backprop": self.host_data}
+        return exact_sum(**given).astype(self.host_data.dtype)
 
 
 def each_tier(machine: Machine, problem: Problem) -> Iterator[tuple[str, Backend]]:
