@@ -73,11 +73,15 @@ def gather_layout(
     limits = box_limits(positions, channels * size, by_one, threads, staged=staged)
     blocks, boxes, source_positions = blocks_of(axes, geometry.batch, limits)
     around = not staged and _stores_whole_lines(geometry.batch, axes, made, size)
-    shape = _shape(axes, channels, made, panels, stationary=stationary)
-    shape = shape._replace(
-        around=int(around),
+    shape = _shape(
+        axes,
+        channels,
+        made,
+        panels,
+        around=around,
         ahead=0 if staged else min(channels * size, MOST_AHEAD),
-        straight=int(forward),
+        stationary=stationary,
+        straight=forward,
     )
     room, room_bytes = room_for(
         axes,
@@ -187,7 +191,17 @@ def _axes(geometry: ConvGeometry, target: Target, *, forward: bool) -> Axes:
     return axis(depth), axis(height), axis(width, joined=joined)
 
 
-def _shape(axes: Axes, channels: int, made: int, panels: _Panels, *, stationary: bool) -> Shape:
+def _shape(
+    axes: Axes,
+    channels: int,
+    made: int,
+    panels: _Panels,
+    *,
+    around: bool,
+    ahead: int,
+    stationary: bool,
+    straight: bool,
+) -> Shape:
     depth, height, width = axes
     return Shape(
         channels=channels,
@@ -200,11 +214,11 @@ def _shape(axes: Axes, channels: int, made: int, panels: _Panels, *, stationary:
         least_lag=(axes[0].least_lag, axes[1].least_lag, axes[2].least_lag),
         most_lag=(axes[0].most_lag, axes[1].most_lag, axes[2].most_lag),
         chunk=CHUNK,
-        around=0,
-        ahead=0,
+        around=int(around),
+        ahead=ahead,
         cleared=int(not all(a.complete for a in axes)),
         panels=panels.per_group * stationary,
-        straight=0,
+        straight=int(straight),
     )
 
 

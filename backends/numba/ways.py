@@ -98,36 +98,25 @@ def _last(geometry: ConvGeometry) -> ConvGeometry:
     return replace(geometry, data_format="NDHWC")
 
 
-def gathering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
-    """Return the way of a problem whose results are gathered."""
+def gathering(
+    geometry: ConvGeometry, target: Target, multiply_adds: int, *, forward: bool = False
+) -> Way:
+    """Return the way of a problem whose results are gathered, or of a convolution itself."""
     dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
     kernel, pack = kernels.gather(target, dtype, first), kernels.pack(target, dtype)
     stored = dtypes.numpy_dtype(dtype)
-    return _in_tasks(
-        geometry, stored, target, multiply_adds, gather_layout, pack, kernel, WORTH_THREADS
-    )
+    lay_out = forward_layout if forward else gather_layout
+    way = _in_tasks(geometry, stored, target, multiply_adds, lay_out, pack, kernel, WORTH_THREADS)
+    return replace(way, shape=geometry.output_shape) if forward else way
 
 
 @lru_cache(maxsize=1024)
 def forward_way_for(geometry: ConvGeometry, target: Target) -> Way:
     """Return the way of a convolution itself."""
-    dtype, first = geometry.dtype, geometry.data_format == "NCDHW"
-    stored = dtypes.numpy_dtype(dtype)
     multiply_adds = _products(geometry)
     if not multiply_adds:
-        return Nothing(geometry.output_shape, stored)
-    return InTasks(
-        geometry.output_shape,
-        stored,
-        _merged(geometry),
-        target,
-        multiply_adds,
-        forward_layout,
-        kernels.pack(target, dtype),
-        kernels.gather(target, dtype, first),
-        np.zeros(geometry.in_channels * STORED_BYTES[dtype], np.uint8),
-        WORTH_THREADS,
-    )
+        return Nothing(geometry.output_shape, dtypes.numpy_dtype(geometry.dtype))
+    return gathering(geometry, target, multiply_adds, forward=True)
 
 
 def scattering(geometry: ConvGeometry, target: Target, multiply_adds: int) -> Way:
@@ -149,7 +138,7 @@ def _in_tasks(
     pack: Any,
     kernel: Any,
     worth: int,
-) -> Way:
+) -> InTasks:
     # Lanes that do not exist are packed from zeros.
     zeros = np.zeros(geometry.out_channels * STORED_BYTES[geometry.dtype], np.uint8)
     simple, shape = _merged(geometry), geometry.input_shape

@@ -13,6 +13,7 @@ import numpy as np
 
 from opspec import dtypes
 from opspec.backends.numpy import backend
+from opspec.backends.numpy.sums import summed_in, zeros
 from opspec.backends.numpy.windows import channels_last, gathered
 from opspec.geometry import ConvGeometry
 
@@ -23,10 +24,9 @@ Array: TypeAlias = np.ndarray[Any, Any]
 def conv3d(geometry: ConvGeometry, input: Array, filter: Array, out: Array | None = None) -> Array:
     """Compute the result of a validated problem, in `out` if given; the module's text says how."""
     dtype = dtypes.numpy_dtype(geometry.dtype)
-    sums = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
-    result = np.empty(geometry.output_shape, dtype) if out is None else out
-    # At a stride above the filter, and at the edges, there may be positions that no tap reaches.
-    result.fill(0)
+    sums = summed_in(dtype)
+    # At the edges there may be positions that no tap reaches.
+    result = zeros(geometry.output_shape, dtype, out)
     if geometry.empty:
         return result
     target, wide = channels_last(geometry, result), filter.astype(sums, copy=False)

@@ -13,6 +13,7 @@ import numpy as np
 
 from opspec import dtypes
 from opspec.backends.numpy import backend
+from opspec.backends.numpy.sums import summed_in
 from opspec.backends.numpy.windows import channels_last, gathered
 from opspec.geometry import ConvGeometry
 
@@ -25,7 +26,7 @@ def conv3d_backprop_filter_v2(
 ) -> Array:
     """Compute the result of a validated problem, in `out` if given; the module's text says how."""
     dtype = dtypes.numpy_dtype(geometry.dtype)
-    kind = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
+    kind = summed_in(dtype)
     sums = np.zeros(geometry.filter_shape, kind)
     if not geometry.empty:
         gradient = channels_last(geometry, out_backprop)

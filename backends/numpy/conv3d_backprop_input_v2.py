@@ -25,6 +25,8 @@ import numpy as np
 from opspec import dtypes
 from opspec.backends.numpy import backend
 from opspec.backends.numpy.boxes import boxes
+from opspec.backends.numpy.sums import zeros
+from opspec.backends.numpy.windows import channels_last
 from opspec.geometry import ConvGeometry, Window
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -45,10 +47,10 @@ def conv3d_backprop_input_v2(
     """Compute the result of a validated problem, in `out` if given; the module's text says how."""
     dtype = dtypes.numpy_dtype(geometry.dtype)
     if geometry.empty:
-        return _zeros(geometry.input_shape, dtype, out)
+        return zeros(geometry.input_shape, dtype, out)
     with np.errstate(all="ignore"):
         if dtype.itemsize >= 4:
-            result = _zeros(geometry.input_shape, dtype, out)
+            result = zeros(geometry.input_shape, dtype, out)
             _spread(geometry, np.ascontiguousarray(filter), out_backprop, result)
             return result
         result = np.empty(geometry.input_shape, dtype) if out is None else out
@@ -58,14 +60,6 @@ def conv3d_backprop_input_v2(
             _spread(slab, wide, out_backprop[batch], sums)
             part[...] = sums
     return result
-
-
-def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None) -> Array:
-    # Fresh zeros come from the system without being written.
-    if out is None:
-        return np.zeros(shape, dtype)
-    out.fill(0)
-    return out
 
 
 def _slabs(geometry: ConvGeometry, result: Array) -> Iterator[tuple[ConvGeometry, slice, Array]]:
@@ -86,9 +80,7 @@ def _slabs(geometry: ConvGeometry, result: Array) -> Iterator[tuple[ConvGeometry
 def _spread(geometry: ConvGeometry, filter: Array, out_backprop: Array, sums: Array) -> None:
     """Add to `sums` all that `out_backprop` spreads into it."""
     windows = geometry.windows
-    channels_first = geometry.data_format == "NCDHW"
-    source = np.moveaxis(out_backprop, 1, -1) if channels_first else out_backprop
-    target = np.moveaxis(sums, 1, -1) if channels_first else sums
+    source, target = channels_last(geometry, out_backprop), channels_last(geometry, sums)
     taps = list(product(*(range(window.kernel) for window in windows)))
     together = _taps_go_together(geometry)
     groups = [taps] if together else [[tap] for tap in taps]

@@ -16,7 +16,6 @@ import shutil
 import subprocess
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from opspec.backends.cupy.cudnn import FILTER, LOSS, RESULT, build
+from opspec.backends.cupy.cudnn_library import missing
 from opspec.backends.cupy.emulator.host import TRAITS, HostPort
 from opspec.backends.cupy.emulator.memory import as_numpy
 from opspec.backends.cupy.port import CudnnPlan
@@ -91,17 +91,9 @@ def _add_up(node: dict[str, Any], loss: Array, filter: Array, result: Array) -> 
 
 def unavailable() -> str | None:
     """Say why cuDNN cannot make plans here, or None."""
-    if find_spec("cudnn") is None:
-        return "cuDNN's frontend is not installed; pip install 'opspec[cudnn13]'"
     if shutil.which(COMPILER) is None:
         return f"{COMPILER}, which makes a driver's library without a driver, is not installed"
-    import cudnn
-
-    try:
-        cudnn.backend_version()
-    except RuntimeError as error:
-        return f"cuDNN cannot be loaded ({error}); pip install 'opspec[cudnn13]'"
-    return None
+    return missing()
 
 
 @cache
