@@ -7,7 +7,6 @@ kills.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from opspec import ops
 from opspec.conformance.isolation import IsolatedBackend
 from opspec.conformance.mutants import Mutant
 from opspec.conformance.report import FAILURES, CaseResult
@@ -51,7 +50,7 @@ def in_order(tasks: Sequence[Task]) -> list[Task]:
 
 def kill(mutant: Mutant, tasks: Sequence[Task]) -> Kill:
     """Run a mutant on tasks of its operation, in their order, until one kills it."""
-    tasks = [task for task in tasks if ops.get(task.operation).kernel == mutant.operation]
+    tasks = [task for task in tasks if task.kernel == mutant.operation]
     if not mutant.isolated:
         backend = mutant.backend()
         return Kill(mutant, _first_failure(tasks, lambda task: task.judge(backend, mutant.name)))

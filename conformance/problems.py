@@ -14,7 +14,7 @@ from hypothesis import strategies
 
 from opspec.conformance.oracle import exact_sum
 from opspec.dtypes import FLOATING, numpy_dtype
-from opspec.geometry import DATA_FORMATS, PADDINGS, input_sizes_for
+from opspec.geometry import DATA_FORMATS, PADDINGS, Side, input_sizes_for
 from opspec.registry import Capabilities
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -102,11 +102,11 @@ class Problem:
         del plain["input_sizes"], plain["filter"]
         return {"input": input, "filter_sizes": list(self.filter.shape), **plain}
 
-    def result_shape(self, operation: str) -> tuple[int, ...]:
-        """Return the shape of what an operation makes of the problem."""
-        if operation == "Conv3D":
-            return tuple(self.out_backprop.shape)
-        return self.filter.shape if operation == "Conv3DBackpropFilterV2" else self.input_sizes
+    def shape_of(self, side: Side) -> tuple[int, ...]:
+        """Return the shape of one side of the convolution."""
+        if side == "input":
+            return self.input_sizes
+        return tuple((self.filter if side == "filter" else self.out_backprop).shape)
 
     def exact_result(self) -> Array:
         """Return the result in int64."""

@@ -110,14 +110,15 @@ class Trial:
             raise MismatchError(f"{words}: the signs of zeros differ")
 
     def _run(self, operation: str, problem: Problem, arguments: dict[str, Any]) -> Array:
-        function = public_function(ops.get(operation))
+        definition = ops.get(operation)
+        function = public_function(definition)
         # The arguments as they were: a kernel may write into those that it gets.
         kept = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
         made = Made(operation, problem, kept)
         self.calls.append(made)
         with np.errstate(all="ignore"):
             result = function(**arguments, backend=self.backend)
-        require_same_form(result, problem.dtype, problem.result_shape(operation))
+        require_same_form(result, problem.dtype, problem.shape_of(definition.result_side))
         # A kernel may hand out the same memory again.
         kept_result: Array = result.copy()
         made.result = kept_result

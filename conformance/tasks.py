@@ -73,6 +73,11 @@ class Task:
     bounded: bool = False
 
     @property
+    def kernel(self) -> str:
+        """The operation whose kernels compute it."""
+        return ops.get(self.operation).kernel
+
+    @property
     def products(self) -> int:
         """How many products it adds up."""
         demand = self.demand()
@@ -223,7 +228,7 @@ def selected(
         task
         for task in all_tasks(quick=quick)
         if (pattern is None or pattern in task.identity)
-        and (not operations or ops.get(task.operation).kernel in operations)
+        and (not operations or task.kernel in operations)
     ]
     kept = tuple(task for task in found if task.since <= wanted)
     return Selection(kept, wanted, len(found) - len(kept))

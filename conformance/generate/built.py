@@ -39,6 +39,7 @@ SPELLED = {
         "out_backprop": "input",
     },
 }
+SIZES = ("input_sizes", "filter_sizes")
 RAW = {"conv3d_transpose": "Conv3DBackpropInputV2"}
 
 

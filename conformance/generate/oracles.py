@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from opspec.conformance.generate.built import (
+    SIZES,
     Array,
     DisagreementError,
     arrays_of,
@@ -122,11 +123,7 @@ def _ask_tensorflow(
             for size, spanned, stride in _spans(problem, problem["filter"].shape)
         )
     wide = {name: array.astype(np.float64) for name, array in arrays_of(problem).items()}
-    sizes = {
-        name: np.array(problem[name], np.int32)
-        for name in ("input_sizes", "filter_sizes")
-        if name in problem
-    }
+    sizes = {name: np.array(problem[name], np.int32) for name in SIZES if name in problem}
     outcome = tensorflow.call(operation, {**problem, **wide, **sizes}, xla=xla)
     if outcome.value is None:
         raise DisagreementError(f"TensorFlow answers {outcome.status}: {outcome.error}")

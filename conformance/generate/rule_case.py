@@ -59,6 +59,16 @@ def step_rules(argument: str, accepted: dict[str, dict[str, Any]]) -> list[RuleC
     ]
 
 
+# The same for every operation.
+ATTRIBUTES_ARE_NAMED = RuleCase(
+    "attributes.are_named",
+    {"strides": value([1, 1, 1, 1, 1]), "padding": value("SAME"), "stride": value(1)},
+    {"strides": value([1, 1, 1, 1, 1]), "padding": value("SAME")},
+    through="attributes",
+)
+NAME_IS_TEXT = RuleCase("name.is_text", {"name": value(3)}, {"name": value("")})
+
+
 @dataclass(frozen=True)
 class RuleTable:
     """The cases of an operation's rules.

@@ -9,7 +9,14 @@ The names of rules and arguments are written with these words:
 
 from typing import Any
 
-from opspec.conformance.generate.rule_case import INT32_MAX, RuleCase, RuleTable, step_rules
+from opspec.conformance.generate.rule_case import (
+    ATTRIBUTES_ARE_NAMED,
+    INT32_MAX,
+    NAME_IS_TEXT,
+    RuleCase,
+    RuleTable,
+    step_rules,
+)
 from opspec.conformance.generate.rule_case import value as _value
 
 BASE: dict[str, Any] = {
@@ -65,12 +72,7 @@ DILATIONS = {
 }
 
 RULES: tuple[RuleCase, ...] = (
-    RuleCase(
-        "attributes.are_named",
-        {"strides": _value([1, 1, 1, 1, 1]), "padding": _value("SAME"), "stride": _value(1)},
-        {"strides": _value([1, 1, 1, 1, 1]), "padding": _value("SAME")},
-        through="attributes",
-    ),
+    ATTRIBUTES_ARE_NAMED,
     RuleCase(
         "padding.is_known",
         {"padding": _value("same")},
@@ -88,7 +90,7 @@ RULES: tuple[RuleCase, ...] = (
     ),
     *step_rules("strides", STRIDES),
     *step_rules("dilations", DILATIONS),
-    RuleCase("name.is_text", {"name": _value(3)}, {"name": _value("")}),
+    NAME_IS_TEXT,
     RuleCase(
         "{sizes}.are_integers",
         {"{sizes}": _value([2, 4, 6, 5.0, 3])},

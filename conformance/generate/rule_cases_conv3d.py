@@ -3,7 +3,9 @@
 from typing import Any
 
 from opspec.conformance.generate.rule_case import (
+    ATTRIBUTES_ARE_NAMED,
     INT32_MAX,
+    NAME_IS_TEXT,
     RuleCase,
     RuleTable,
     fill,
@@ -35,17 +37,12 @@ DILATIONS = {
 HUGE = 2**22
 
 RULES = (
-    RuleCase(
-        "attributes.are_named",
-        {"strides": value([1, 1, 1, 1, 1]), "padding": value("SAME"), "stride": value(1)},
-        {"strides": value([1, 1, 1, 1, 1]), "padding": value("SAME")},
-        through="attributes",
-    ),
+    ATTRIBUTES_ARE_NAMED,
     RuleCase("padding.is_known", {"padding": value("same")}, {"padding": value("VALID")}),
     RuleCase("data_format.is_known", {"data_format": value("NHWDC")}, CHANNELS_SECOND),
     *step_rules("strides", STRIDES),
     *step_rules("dilations", DILATIONS),
-    RuleCase("name.is_text", {"name": value(3)}, {"name": value("")}),
+    NAME_IS_TEXT,
     RuleCase(
         "input.is_array",
         {"input": value([[1.0, 2.0], [3.0]])},

@@ -3,7 +3,9 @@
 from typing import Any
 
 from opspec.conformance.generate.rule_case import (
+    ATTRIBUTES_ARE_NAMED,
     INT32_MAX,
+    NAME_IS_TEXT,
     RuleCase,
     RuleTable,
     fill,
@@ -47,12 +49,7 @@ DILATIONS = {
 HUGE = 2**22
 
 RULES = (
-    RuleCase(
-        "attributes.are_named",
-        {"strides": value([1, 1, 1, 1, 1]), "padding": value("SAME"), "stride": value(1)},
-        {"strides": value([1, 1, 1, 1, 1]), "padding": value("SAME")},
-        through="attributes",
-    ),
+    ATTRIBUTES_ARE_NAMED,
     RuleCase(
         "padding.is_known",
         {"padding": value("same")},
@@ -61,7 +58,7 @@ RULES = (
     RuleCase("data_format.is_known", {"data_format": value("NHWDC")}, CHANNELS_SECOND),
     *step_rules("strides", STRIDES),
     *step_rules("dilations", DILATIONS),
-    RuleCase("name.is_text", {"name": value(3)}, {"name": value("")}),
+    NAME_IS_TEXT,
     RuleCase(
         "filter_sizes.are_integers",
         {"filter_sizes": value([2, 3, 1, 3.0, 4])},

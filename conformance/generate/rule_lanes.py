@@ -9,6 +9,7 @@ from opspec.conformance import case as golden_case
 from opspec.conformance.case import FOLDERS
 from opspec.conformance.generate import rule_cases, rule_cases_conv3d, rule_cases_filter
 from opspec.conformance.generate.built import (
+    SIZES,
     SPELLED,
     Array,
     Built,
@@ -26,7 +27,6 @@ TABLES: dict[str, RuleTable] = {
     "conv3d": rule_cases_conv3d.TABLE,
     "conv3d_backprop_filter_v2": rule_cases_filter.TABLE,
 }
-SIZES = ("input_sizes", "filter_sizes")
 
 
 def accepted(operation: str, tensorflow: TensorFlowChild | None) -> Built:

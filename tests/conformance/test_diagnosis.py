@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from opspec import ops
 from opspec.conformance.diagnosis import script_for, shown_here
 from opspec.conformance.mutants import Mutant, all_mutants
 from opspec.conformance.nearest import Suspect, nearest
@@ -74,7 +73,7 @@ def suspects(operation: str) -> tuple[Suspect, ...]:
 @cache
 def results_of(mutant: Mutant) -> tuple[CaseResult, ...]:
     backend = mutant.backend()
-    own = (task for task in tasks().values() if ops.get(task.operation).kernel == mutant.operation)
+    own = (task for task in tasks().values() if task.kernel == mutant.operation)
     return tuple(task.judge(backend, mutant.name) for task in own)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opspec import ops, raw_ops
+from opspec import raw_ops
 from opspec.conformance import mutants
 from opspec.conformance.forms import FORMS
 from opspec.conformance.isolation import IsolatedBackend
@@ -81,7 +81,7 @@ def is_wrong(backend: Backend, problem: Problem) -> bool:
 
 @cache
 def tasks(operation: str = OPERATION) -> list[Task]:
-    own = (task for task in all_tasks() if ops.get(task.operation).kernel == operation)
+    own = (task for task in all_tasks() if task.kernel == operation)
     return in_order(list(own))
 
 
