@@ -11,14 +11,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opspec.conformance.agreement_faults import FAULTS, NAMES, pick
+from opspec import ops
+from opspec.conformance.agreement_faults import FAULTS, pick
+from opspec.conformance.agreement_size_faults import SIZE_FAULTS
+from opspec.definition import OpDefinition
 from opspec.dtypes import FLOATING, numpy_dtype
+from opspec.geometry import Side
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 DAMAGED = 0.44
 DAMAGED_TWICE = 0.06
 LARGEST = 500
+
+OPERATIONS = ("conv3d_transpose", "Conv3DBackpropInputV2", "Conv3D", "Conv3DBackpropFilterV2")
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class GeneratedCall:
     seed, index
         What it is made from again.
     op
-        ``"conv3d_transpose"`` or ``"Conv3DBackpropInputV2"``.
+        One of `OPERATIONS`.
     arguments
         The keyword arguments.
     """
@@ -40,9 +46,13 @@ class GeneratedCall:
     op: str
     arguments: dict[str, Any]
 
+    @property
+    def definition(self) -> OpDefinition:
+        """The operation."""
+        return ops.get(self.op)
+
     def code(self) -> str:
         """Return a script that makes the call again, its arguments written out above."""
-        module = "nn" if self.op == "conv3d_transpose" else "raw_ops"
         lines = [f"# {name} = {_written(value)}" for name, value in self.arguments.items()]
         return "\n".join(
             [
@@ -50,7 +60,7 @@ class GeneratedCall:
                 "import opspec",
                 "from opspec.conformance.agreement_calls import make_call",
                 f"call = make_call({self.seed}, {self.index})",
-                f"opspec.{module}.{self.op}(**call.arguments, backend='numpy')",
+                f"{self.definition.public.replace(':', '.')}(**call.arguments, backend='numpy')",
             ]
         )
 
@@ -71,6 +81,14 @@ class Problem:
     data_format: str
     dtype: str
 
+    def shape_of(self, side: Side) -> list[int]:
+        """Return the shape of one side."""
+        if side == "filter":
+            return [*self.kernel, self.made, self.contracted]
+        if side == "input":
+            return self.arranged(self.made, self.large, self.batch)
+        return self.arranged(self.contracted, self.small, self.batch)
+
     def arranged(self, channels: int, spatial: Sequence[int], batch: int) -> list[int]:
         """Return five numbers in the data format's order."""
         if self.data_format == "NCDHW":
@@ -81,15 +99,17 @@ class Problem:
 def make_call(seed: int, index: int) -> GeneratedCall:
     """Make call `index` of a seed."""
     rng = np.random.default_rng([seed, index])
-    op = pick(rng, tuple(NAMES))
-    arguments = _spelled(rng, op, _problem(rng))
+    op = pick(rng, OPERATIONS)
+    definition = ops.get(op)
+    arguments = _spelled(rng, definition, draw_problem(rng))
+    faults = FAULTS if definition.sizes is None else FAULTS + SIZE_FAULTS
     luck = rng.random()
     for _ in range((luck < DAMAGED) + (luck < DAMAGED_TWICE)):
-        pick(rng, FAULTS)(rng, NAMES[op], arguments)
+        pick(rng, faults)(rng, definition, arguments)
     return GeneratedCall(seed, index, op, arguments)
 
 
-def _problem(rng: np.random.Generator) -> Problem:
+def draw_problem(rng: np.random.Generator) -> Problem:
     """Draw extents until the result is small enough for the reference, which is slow."""
     while True:
         padding = pick(rng, ("SAME", "VALID"))
@@ -138,21 +158,19 @@ def _axis_without_positions(rng: np.random.Generator, padding: str) -> tuple[int
     return kernel, stride, 1, 0, large
 
 
-def _spelled(rng: np.random.Generator, op: str, problem: Problem) -> dict[str, Any]:
+def _spelled(
+    rng: np.random.Generator, definition: OpDefinition, problem: Problem
+) -> dict[str, Any]:
     """Write a problem as a caller might, one of many ways."""
-    names = NAMES[op]
-    filter_shape = [*problem.kernel, problem.made, problem.contracted]
-    data_shape = problem.arranged(problem.contracted, problem.small, problem.batch)
-    sizes = problem.arranged(problem.made, problem.large, problem.batch)
-    whole, plain = rng.random() < 0.3, rng.random()
-    data = _operand(rng, data_shape, problem.dtype, whole)
-    filter = _operand(rng, filter_shape, problem.dtype, whole)
-    arguments = {
-        names.data: data.tolist() if plain < 0.03 and data.size else data,
-        names.filter: filter.tolist() if 0.02 < plain < 0.05 and filter.size else filter,
-        names.sizes: _spelled_sizes(rng, sizes),
-        "strides": _spelled_steps(rng, op, problem, problem.strides),
-    }
+    op, whole, plain = definition.name, rng.random() < 0.3, rng.random()
+    arguments: dict[str, Any] = {}
+    for place, (name, side) in enumerate(definition.operand_sides.items()):
+        operand = _operand(rng, problem.shape_of(side), problem.dtype, whole)
+        listed = 0.02 * place <= plain < 0.03 + 0.02 * place and operand.size > 0
+        arguments[name] = operand.tolist() if listed else operand
+    if definition.sizes is not None:
+        arguments[definition.sizes] = _spelled_sizes(rng, problem.shape_of(definition.result_side))
+    arguments["strides"] = _spelled_steps(rng, op, problem, problem.strides)
     if op != "conv3d_transpose" or problem.padding == "VALID" or rng.random() < 0.7:
         arguments["padding"] = problem.padding
     if problem.data_format == "NCDHW" or rng.random() < 0.5:

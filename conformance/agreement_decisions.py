@@ -4,14 +4,30 @@ A predicate looks at the very thing that its decision is about. None of them is 
 for which opspec's own value is wrong: nothing excuses that.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from opspec.conformance.agreement_faults import NAMES
 from opspec.conformance.agreement_judge import Comparison
+from opspec.conformance.agreement_siblings import (
+    dilations_change_axes,
+    gradient_of_nothing,
+    no_channels_are_made,
+    nothing_is_looked_at,
+    padding_is_negative,
+)
+from opspec.conformance.agreement_sides import (
+    argument_at_fault,
+    as_floats,
+    axes_without_positions,
+    dtype_of,
+    is_inexact,
+    operands_of,
+    shape_of,
+    sizes_asked,
+)
 from opspec.dtypes import FLOATING
 
 STEPS = ("strides", "dilations")
@@ -45,12 +61,18 @@ def explanation(comparison: Comparison) -> Decision | None:
 
 def _windows_are_none(c: Comparison) -> bool:
     """Tell whether VALID leaves an axis no positions, its size below what the filter spans."""
-    if c.ours.value is None or c.call.arguments.get("padding") != "VALID":
+    if c.call.arguments.get("padding") != "VALID":
         return False
+    if c.ours.value is None:
+        # Refused for its dtypes; TensorFlow, which would convert one, died of it before.
+        died = c.theirs.status == "crash" and _is_about_dtypes(c)
+        return died and bool(axes_without_positions(c))
     if c.theirs.value is not None:
         return any(c.ours.value.shape[axis] > 0 for axis in _resized_axes(c))
-    negative = c.theirs.status == "error" and "would be negative" in c.theirs.error
-    return bool(_axes_without_positions(c)) and (c.theirs.status == "crash" or negative)
+    refused = c.theirs.status == "error" and any(
+        text in c.theirs.error for text in ("would be negative", "Negative dimension", "Window")
+    )
+    return bool(axes_without_positions(c)) and (c.theirs.status == "crash" or refused)
 
 
 def _nothing_stays_nothing(c: Comparison) -> bool:
@@ -63,8 +85,7 @@ def _nothing_stays_nothing(c: Comparison) -> bool:
 
 def _nan_leaks(c: Comparison) -> bool:
     """Tell whether TensorFlow is right wherever it does not say NaN, Inf or NaN being given."""
-    names = NAMES[c.call.op]
-    operands = (_floats(c.call.arguments[name]) for name in (names.filter, names.data))
+    operands = map(as_floats, operands_of(c))
     if c.theirs.value is None or not c.their_deviation:
         return False
     if c.theirs.value.shape != c.reference.sums.shape or all(
@@ -99,17 +120,17 @@ def _filter_is_grouped(c: Comparison) -> bool:
 def _no_channels_asked(c: Comparison) -> bool:
     """Tell whether XLA dies of sizes that ask for no channels where the filter makes some."""
     asked = c.ours.rule.endswith((".channels_equal_filter", ".channels_equal_filters"))
-    return asked and c.theirs.status == "crash" and 0 in _sizes(c)
+    return asked and c.theirs.status == "crash" and 0 in sizes_asked(c)
 
 
 def _nothing_is_contracted(c: Comparison) -> bool:
     """Tell whether TensorFlow dies of a sum over no channels or returns what was in memory."""
-    shape = np.shape(c.call.arguments[NAMES[c.call.op].filter])
+    shape = shape_of(c, "filter")
     if len(shape) != 5 or shape[4] != 0:
         return False
     if c.ours.value is None:
         # Refused for what has nothing to do with operands; TensorFlow died before it could say.
-        elsewhere = _argument(c) in (*STEPS, "padding", "data_format", "name")
+        elsewhere = argument_at_fault(c) in (*STEPS, "padding", "data_format", "name")
         return elsewhere and c.theirs.status == "crash"
     return c.theirs.status == "crash" or bool(c.their_deviation)
 
@@ -123,14 +144,14 @@ def _conversion_to_integer(c: Comparison) -> bool:
     """Tell whether TensorFlow makes an integer of a float, bool or string."""
     if not c.ours.rule.endswith(".are_integers") or c.theirs.status != "value":
         return False
-    return _is_inexact(c.call.arguments[_argument(c)])
+    return is_inexact(c.call.arguments[argument_at_fault(c)])
 
 
 def _object_array(c: Comparison) -> bool:
     """Tell whether TensorFlow takes an array of Python objects for an integer array."""
     if not c.ours.rule.endswith(".are_integers") or c.theirs.status != "value":
         return False
-    value = c.call.arguments[_argument(c)]
+    value = c.call.arguments[argument_at_fault(c)]
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
@@ -143,7 +164,7 @@ def _index_of_scalar_array(c: Comparison) -> bool:
 
 def _sizes_wrap(c: Comparison) -> bool:
     """Tell whether TensorFlow takes the lower 32 bits of a size beyond them."""
-    sizes = _sizes(c)
+    sizes = sizes_asked(c)
     if c.ours.value is not None or c.theirs.value is None:
         return False
     beyond = any(abs(size) >= 2**31 for size in sizes)
@@ -163,7 +184,8 @@ def _steps_are_an_array(c: Comparison) -> bool:
 
 def _dilations_are_none(c: Comparison) -> bool:
     """Tell whether TensorFlow's raw op takes None for dilations."""
-    refused = c.ours.rule == "Conv3DBackpropInputV2.dilations.are_integers"
+    raw = c.call.definition.name == c.call.definition.kernel
+    refused = raw and c.ours.rule.endswith(".dilations.are_integers")
     return refused and c.theirs.status == "value" and c.call.arguments["dilations"] is None
 
 
@@ -171,7 +193,7 @@ def _text_is_lax(c: Comparison) -> bool:
     """Tell whether TensorFlow takes None or bytes for a padding or data format."""
     if not c.ours.rule.endswith((".padding.is_known", ".data_format.is_known")):
         return False
-    given = c.call.arguments[_argument(c)]
+    given = c.call.arguments[argument_at_fault(c)]
     return c.theirs.status == "value" and isinstance(given, (bytes, type(None)))
 
 
@@ -182,20 +204,16 @@ def _rank_kills(c: Comparison) -> bool:
 
 def _dtype_is_promoted(c: Comparison) -> bool:
     """Tell whether TensorFlow converts an array to another dtype."""
-    labels = (".dtype_is_supported", ".dtype_equals_filter", ".dtype_equals_filters")
-    if not c.ours.rule.endswith(labels) or c.theirs.value is None:
+    if not _is_about_dtypes(c) or c.theirs.value is None:
         return False
-    names = NAMES[c.call.op]
-    given = {_dtype(c.call.arguments[name]) for name in (names.filter, names.data)}
+    given = set(map(dtype_of, operands_of(c)))
     return len(given) == 2 or not given <= set(FLOATING)
 
 
 def _list_takes_the_dtype(c: Comparison) -> bool:
     """Tell whether TensorFlow takes a list for float32 beside an array of another dtype."""
-    names = NAMES[c.call.op]
-    operands = [c.call.arguments[name] for name in (names.filter, names.data)]
-    arrays = [value for value in operands if isinstance(value, np.ndarray)]
-    if c.ours.value is None or len(arrays) != 1 or _dtype(arrays[0]) == "float32":
+    arrays = [value for value in operands_of(c) if isinstance(value, np.ndarray)]
+    if c.ours.value is None or len(arrays) != 1 or dtype_of(arrays[0]) == "float32":
         return False
     if c.theirs.value is not None:
         return bool(c.theirs.value.dtype != c.ours.value.dtype)
@@ -230,27 +248,12 @@ DECISIONS = (
     Decision("§3.11", "a wrong rank is an error; XLA dies", _rank_kills),
     Decision("§3.12", "subnormal numbers are kept; TF flushes them", _subnormals_are_flushed),
     Decision("§3.14", "a name is text; TF takes anything", _name_is_no_text),
+    Decision("§6.2", "padding is not negative; TF's Conv3D shifts windows", padding_is_negative),
+    Decision("§6.3", "out_channels = 0 makes nothing; TF refuses", no_channels_are_made),
+    Decision("§6.4", "a gradient of nothing is 0; TF leaves memory", gradient_of_nothing),
+    Decision("§6.7", "an axis has its own dilation; TF's graphs mix them", dilations_change_axes),
+    Decision("§6.8", "channels match in nothing too; TF does not look", nothing_is_looked_at),
 )
-
-
-def _argument(c: Comparison) -> str:
-    """Return the argument that the broken rule is about."""
-    return c.ours.rule.split(".")[1]
-
-
-def _sizes(c: Comparison) -> list[int]:
-    value = c.call.arguments[NAMES[c.call.op].sizes]
-    leaves = list(_leaves(value))
-    return [int(n) for n in leaves if isinstance(n, (int, np.integer))]
-
-
-def _data_shape(c: Comparison) -> tuple[int, ...]:
-    return np.shape(c.call.arguments[NAMES[c.call.op].data])
-
-
-def _axes_without_positions(c: Comparison) -> list[int]:
-    first = 2 if c.call.arguments.get("data_format") == "NCDHW" else 1
-    return [axis for axis in range(first, first + 3) if _data_shape(c)[axis] == 0]
 
 
 def _resized_axes(c: Comparison) -> list[int]:
@@ -261,27 +264,8 @@ def _resized_axes(c: Comparison) -> list[int]:
     if len(ours) != len(theirs):
         return []
     differing = [axis for axis in range(len(ours)) if ours[axis] != theirs[axis]]
-    return differing if set(differing) <= set(_axes_without_positions(c)) else []
+    return differing if set(differing) <= set(axes_without_positions(c)) else []
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, np.ndarray):
-        yield from value.reshape(-1).tolist()
-    else:
-        yield value
-
-
-def _is_inexact(value: Any) -> bool:
-    kinds = (float, np.floating, bool, np.bool_, str, bytes)
-    return any(isinstance(leaf, kinds) for leaf in _leaves(value))
-
-
-def _dtype(operand: Any) -> str | None:
-    return operand.dtype.name if isinstance(operand, np.ndarray) else None
-
-
-def _floats(operand: Any) -> np.ndarray[Any, Any]:
-    return np.asarray(operand).astype(np.float64)
+def _is_about_dtypes(c: Comparison) -> bool:
+    return re.search(r"\.dtype_(is_supported|equals_\w+)$", c.ours.rule) is not None

@@ -1,6 +1,5 @@
 """Two outcomes of one call side by side: same refusal, or same shape, dtype and values."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -9,18 +8,21 @@ import ml_dtypes
 import numpy as np
 
 import opspec
-from opspec.conformance import oracle
+from opspec import ops
 from opspec.conformance.agreement_calls import GeneratedCall
-from opspec.conformance.agreement_faults import NAMES
 from opspec.conformance.generate.tensorflow_child import Outcome
+from opspec.conformance.oracle_siblings import DIRECT
 from opspec.conformance.tolerance import LARGEST_RHO, UNIT_ROUNDOFF
 from opspec.dtypes import numpy_dtype
+from opspec.explanation import public_function
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 CPU_RESTRICTIONS = (
     "only supports NDHWC on the CPU",
+    "only supports the NHWC tensor format",
     "CPU implementation does not yet support dilation rates larger than 1",
+    "only supports dilated rates of 1",
 )
 
 
@@ -153,12 +155,9 @@ def compare(call: GeneratedCall, tensorflow: Asked) -> Comparison:
 
 def run_opspec(call: GeneratedCall) -> Ours:
     """Make a call with opspec's NumPy backend."""
-    functions: dict[str, Any] = {
-        "conv3d_transpose": opspec.nn.conv3d_transpose,
-        "Conv3DBackpropInputV2": opspec.raw_ops.Conv3DBackpropInputV2,
-    }
+    function = public_function(call.definition)
     try:
-        return Ours(value=functions[call.op](**call.arguments, backend="numpy"))
+        return Ours(value=function(**call.arguments, backend="numpy"))
     except opspec.OpError as error:
         return Ours(rule=error.rule)
     # Whatever else it raises is a finding, and the comparison goes on.
@@ -168,23 +167,24 @@ def run_opspec(call: GeneratedCall) -> Ours:
 
 def reference_of(call: GeneratedCall) -> Reference:
     """Execute the definition on a valid call, its spellings read by the text of the docs."""
-    names, arguments = NAMES[call.op], call.arguments
-    filter, data = _operands(arguments[names.filter], arguments[names.data])
+    definition, arguments = call.definition, call.arguments
+    raw = ops.get(definition.kernel)
+    operands = _operands(*(arguments[name] for name in definition.kernel_operands))
     data_format = arguments.get("data_format") or "NDHWC"
-    problem: Mapping[str, Any] = {
-        "input_sizes": [int(size) for size in arguments[names.sizes]],
-        "filter": filter,
-        "out_backprop": data,
+    problem: dict[str, Any] = {
+        **dict(zip(raw.kernel_operands, operands, strict=True)),
         "strides": _five(arguments["strides"], data_format),
         "padding": arguments.get("padding", "SAME"),
         "data_format": data_format,
         "dilations": _five(arguments.get("dilations"), data_format),
     }
+    if raw.sizes is not None and definition.sizes is not None:
+        problem[raw.sizes] = [int(size) for size in arguments[definition.sizes]]
     with np.errstate(all="ignore"):
-        sums, magnitudes = oracle.direct_sum(**problem)
-    whole = all(np.array_equal(array, np.rint(array)) for array in (filter, data))
-    exact = whole and magnitudes.max(initial=0) <= 1 / UNIT_ROUNDOFF[filter.dtype.name]
-    return Reference(sums, magnitudes, filter.dtype, exact)
+        sums, magnitudes = DIRECT[raw.name](**problem)
+    whole = all(np.array_equal(array, np.rint(array)) for array in operands)
+    exact = whole and magnitudes.max(initial=0) <= 1 / UNIT_ROUNDOFF[operands[0].dtype.name]
+    return Reference(sums, magnitudes, operands[0].dtype, exact)
 
 
 def _least_above_zero(dtype: np.dtype[Any]) -> float:

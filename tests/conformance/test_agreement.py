@@ -11,7 +11,7 @@ import pytest
 
 from opspec.conformance import agreement_judge
 from opspec.conformance.agreement import Tally, as_json, as_text, compare_all
-from opspec.conformance.agreement_calls import GeneratedCall, make_call
+from opspec.conformance.agreement_calls import OPERATIONS, GeneratedCall, make_call
 from opspec.conformance.agreement_decisions import explanation
 from opspec.conformance.agreement_judge import (
     CPU_RESTRICTIONS,
@@ -68,6 +68,29 @@ def small_call(**changes: Any) -> GeneratedCall:
         "padding": "SAME",
     }
     return GeneratedCall(0, 0, "Conv3DBackpropInputV2", arguments | changes)
+
+
+def convolution(**changes: Any) -> GeneratedCall:
+    """Return a valid Conv3D of whole numbers whose depth lacks padding of -3, changed."""
+    arguments: dict[str, Any] = {
+        "input": np.arange(48, dtype=np.float32).reshape(1, 8, 3, 1, 2) % 5 - 2,
+        "filter": np.arange(6, dtype=np.float32).reshape(1, 1, 1, 2, 3) - 2,
+        "strides": [1, 4, 1, 1, 1],
+        "padding": "SAME",
+    }
+    return GeneratedCall(0, 0, "Conv3D", arguments | changes)
+
+
+def filter_gradient(**changes: Any) -> GeneratedCall:
+    """Return a valid Conv3DBackpropFilterV2 of whole numbers, changed."""
+    arguments: dict[str, Any] = {
+        "input": np.arange(48, dtype=np.float32).reshape(1, 8, 3, 1, 2) % 5 - 2,
+        "filter_sizes": [2, 1, 1, 2, 3],
+        "out_backprop": np.arange(63, dtype=np.float32).reshape(1, 7, 3, 1, 3) % 7 - 3,
+        "strides": [1, 1, 1, 1, 1],
+        "padding": "VALID",
+    }
+    return GeneratedCall(0, 0, "Conv3DBackpropFilterV2", arguments | changes)
 
 
 def unexplained(comparison: Comparison) -> bool:
@@ -147,6 +170,58 @@ def test_accepting_what_a_decision_refuses_is_explained(
     decision = explanation(compare(small_call(**changes), accepted))
     assert decision is not None
     assert decision.section == section
+
+
+def test_shifted_windows_are_explained_only_where_padding_would_be_negative() -> None:
+    shifted = Honest(lambda value: Outcome("value", np.roll(value, 1, axis=1)))
+    decision = explanation(compare(convolution(), shifted))
+    assert decision is not None
+    assert decision.section == "§6.2"
+    for changes in ({"strides": [1, 1, 1, 1, 1]}, {"strides": [1, 2, 1, 1, 1]}):
+        assert compare(convolution(**changes), Honest()).agreed
+        assert unexplained(compare(convolution(**changes), shifted))
+    assert unexplained(compare(convolution(padding="VALID"), shifted))
+
+
+@pytest.mark.parametrize(("numbers", "explained"), [("5 from 3", True), ("5 from 8", False)])
+def test_mixed_dilations_are_explained_only_by_numbers_of_two_axes(
+    numbers: str, explained: bool
+) -> None:
+    call = convolution(
+        filter=np.ones((3, 1, 1, 2, 3), np.float32), padding="VALID", dilations=[1, 2, 1, 1, 1]
+    )
+    ours = run_opspec(call)
+    assert ours.value is not None
+    restricted = Outcome("error", None, CPU_RESTRICTIONS[-1])
+    said = Outcome("error", None, f"Negative dimension size caused by subtracting {numbers}")
+    found = explanation(Comparison(call, ours, restricted, said))
+    assert (found is not None and found.section == "§6.7") is explained
+
+
+def test_invented_gradient_is_explained_only_where_there_is_nothing_to_sum() -> None:
+    invented = Honest(lambda value: Outcome("value", value + 1))
+    nothing = np.zeros((1, 0, 3, 1, 3), np.float32)
+    empty = filter_gradient(filter_sizes=[9, 1, 1, 2, 3], out_backprop=nothing)
+    assert compare(empty, Honest()).agreed
+    decision = explanation(compare(empty, invented))
+    assert decision is not None
+    assert decision.section == "§6.4"
+    assert unexplained(compare(filter_gradient(), invented))
+
+
+def test_channels_not_compared_are_explained_only_of_an_empty_result() -> None:
+    call = convolution(filter=np.ones((1, 1, 1, 3, 3), np.float32))
+    assert run_opspec(call).rule == "Conv3D.input.channels_equal_filter"
+    empty = Always(Outcome("value", np.zeros((1, 2, 0, 1, 3), np.float32)))
+    assert explanation(compare(call, empty)) is not None
+    assert unexplained(compare(call, Always(Outcome("value", np.zeros((1, 2, 3, 1, 3))))))
+
+
+def test_filter_without_out_channels_may_be_refused_and_no_other() -> None:
+    refused = Always(Outcome("error", None, "filter must not have zero elements"))
+    nothing = convolution(filter=np.ones((1, 1, 1, 2, 0), np.float32))
+    assert explanation(compare(nothing, refused)) is not None
+    assert unexplained(compare(convolution(), refused))
 
 
 def test_grouped_filters_are_explained_only_by_xla() -> None:
@@ -258,7 +333,7 @@ def test_calls_cover_what_there_is() -> None:
             seen[type(strides).__name__, np.size(strides)] += 1
             seen["empty"] += outcome.value.size == 0
             seen["dilated"] += dilations is not None and np.max(dilations) > 1
-    common = ("conv3d_transpose", "Conv3DBackpropInputV2", "SAME", "VALID", "NDHWC", "NCDHW")
+    common = (*OPERATIONS, "SAME", "VALID", "NDHWC", "NCDHW")
     assert min(seen[key] for key in (*common, *FLOATING, "dilated")) >= 40
     assert 0.3 <= seen["invalid"] / 500 <= 0.45
     spellings = [(kind, size) for kind in ("list", "tuple", "ndarray") for size in (3, 5)]
