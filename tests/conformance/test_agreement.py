@@ -1,7 +1,6 @@
 """The comparison with TensorFlow, without TensorFlow: what its judge lets pass and what not."""
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -306,9 +305,22 @@ def test_whole_numbers_must_match_to_the_bit_and_others_to_rounding(dtype: str) 
 
 def test_calls_are_made_again_by_seed_and_index() -> None:
     for index in range(60):
-        once, again = (pickle.dumps(make_call(SEED, index)) for _ in range(2))
+        once, again = (_written_out(make_call(SEED, index)) for _ in range(2))
         assert once == again
-    assert pickle.dumps(make_call(SEED, 1)) != pickle.dumps(make_call(SEED + 1, 1))
+    assert _written_out(make_call(SEED, 1)) != _written_out(make_call(SEED + 1, 1))
+
+
+def _written_out(call: GeneratedCall) -> list[Any]:
+    """Return all that a call is. Not as bytes: in a long double some have no meaning."""
+    return [
+        call.op,
+        *(
+            (name, str(value.dtype), value.shape, value.strides, repr(value.tolist()))
+            if isinstance(value, np.ndarray)
+            else (name, repr(value))
+            for name, value in call.arguments.items()
+        ),
+    ]
 
 
 def test_code_of_a_call_runs() -> None:
