@@ -6,7 +6,7 @@ validated problem in a cache; only what is new runs the rules.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from opspec.definition import OpDefinition
 from opspec.errors import BackendError, OpError
 from opspec.geometry import ConvGeometry
+from opspec.lending import Owner, lent_if_it_can_be
 from opspec.operands import Read, read_all
 from opspec.out import Offer, filled, refuse_unusable
 from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
@@ -102,10 +103,11 @@ def prepare(
     reads = read_all(operands, backend)
     plan = _plan_of(definition, attributes, reads, sizes, name)
     demand = plan.choices.demand
+    owner = _owner_of(reads)
+    place, lender = (out, None) if owner is None or out is None else lent_if_it_can_be(out)
     if out is not None:
-        refuse_unusable(
-            definition.name, _offer(out, definition, plan, operands, reads, sizes), name
-        )
+        offer = _offer(place, definition, plan, operands, reads, sizes)
+        refuse_unusable(definition.name, replace(offer, owner=lender), name)
     chosen = plan.choices.select(backend)
     kernel = chosen.kernel(demand.operation)
     finish: Callable[[Any], Any] = _unchanged
@@ -115,7 +117,9 @@ def prepare(
         arrays = tuple(_taken(read, chosen) for read in reads)
         finish = chosen.to_numpy if demand.arrays == NUMPY_ARRAY else _unchanged
     if out is not None:
-        kernel, finish = filled(out, kernel, finish, chosen, demand)
+        kernel, finish = filled(place, kernel, finish, chosen, demand)
+    if owner is not None:
+        finish = partial(_given_back, owner, finish, out)
     return Prepared(kernel, plan.geometry, arrays, finish, definition, name)
 
 
@@ -196,7 +200,7 @@ def _plan(
             definition, sizes, {key: read.spec() for key, read in operands.items()}
         ),
         name=name,
-        arrays={key: read.library for key, read in operands.items()},
+        arrays={key: read.home for key, read in operands.items()},
     )
     refuse_first_fault(definition.operand_rules, call, name)
     geometry = definition.lower(call)
@@ -233,7 +237,9 @@ def _offer(
     if isinstance(sizes, np.ndarray) and definition.sizes is not None:
         held.append((definition.sizes, sizes))
     shape = plan.geometry.shape_of(definition.result_side)
-    return Offer(out, plan.choices.demand.arrays, shape, plan.geometry.dtype, held)
+    owner = _owner_of(reads)
+    library = plan.choices.demand.arrays if owner is None else owner.name
+    return Offer(out, library, shape, plan.geometry.dtype, held)
 
 
 def _with_sizes(definition: OpDefinition, sizes: Any, operands: dict[str, Any]) -> dict[str, Any]:
@@ -243,6 +249,15 @@ def _with_sizes(definition: OpDefinition, sizes: Any, operands: dict[str, Any]) 
 def _taken(read: Read, backend: Backend) -> Any:
     """Return an operand as an array of the backend's type."""
     return read.array if read.library == backend.arrays else backend.from_numpy(read.array)
+
+
+def _owner_of(reads: tuple[Read, ...]) -> Owner | None:
+    return next((read.owner for read in reads if read.owner is not None), None)
+
+
+def _given_back(owner: Owner, finish: Callable[[Any], Any], out: Any, result: Any) -> Any:
+    finished = finish(result)
+    return owner.given_back(finished) if out is None else out
 
 
 def _unchanged(array: Any) -> Any:

@@ -16,9 +16,10 @@ from typing import Any
 
 from opspec import ops
 from opspec.definition import OpDefinition
+from opspec.dtypes import name_of
 from opspec.explanation import definition_of, public_function
 from opspec.geometry import Side
-from opspec.operands import Read, read_all
+from opspec.operands import read_all
 from opspec.rule import Fault, Rule, TensorSpec, refuse_first_fault
 
 SOURCE = "docs/calling.md"
@@ -73,10 +74,15 @@ def vjp(op: str | Callable[..., Any], *arguments: Any, **keywords: Any) -> tuple
     attributes = definition.Attributes(
         **{name: given[name] for name in definition.Attributes.model_fields}
     )
-    reads = read_all(tuple(given[name] for name in definition.kernel_operands), given["backend"])
-    operands = dict(zip(definition.kernel_operands, reads, strict=True))
+    operands = [given[name] for name in definition.kernel_operands]
+    reads = read_all(tuple(operands), given["backend"])
+    arrays = {
+        # What was lent for the call is lent again for each gradient.
+        name: read.array if read.owner is None else operand
+        for name, operand, read in zip(definition.kernel_operands, operands, reads, strict=True)
+    }
     call = _Bilinear(definition, attributes, given["backend"], given["name"])
-    return result, Pullback(call, operands, result)
+    return result, Pullback(call, arrays, result)
 
 
 @dataclass(frozen=True)
@@ -127,9 +133,9 @@ class Pullback:
         What it returned.
     """
 
-    def __init__(self, call: _Bilinear, operands: Mapping[str, Read], result: Array) -> None:
+    def __init__(self, call: _Bilinear, operands: Mapping[str, Array], result: Array) -> None:
         self._call = call
-        self._arrays = {name: read.array for name, read in operands.items()}
+        self._arrays = operands
         self._result = _spec_of(result)
 
     def __call__(self, gradient: Array) -> Gradients:
@@ -230,7 +236,7 @@ def _are_all_there(op: str, wanted: Iterable[str]) -> Rule:
 
 
 def _spec_of(array: Array) -> TensorSpec:
-    return TensorSpec(str(array.dtype.name), tuple(array.shape))
+    return TensorSpec(name_of(array.dtype), tuple(array.shape))
 
 
 def _described(spec: TensorSpec) -> str:

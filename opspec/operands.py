@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opspec import dtypes
+from opspec.lending import CannotLendError, Owner, described, lend, refuse_without_way_back
 from opspec.registry.backend import NUMPY_ARRAY, Backend
 from opspec.registry.selection import arrays_of_type
 from opspec.rule import TensorSpec, Unreadable
@@ -22,12 +23,20 @@ class Read(NamedTuple):
         words that say why.
     library
         The qualified name of the array type; None for lists and scalars.
+    owner
+        Whose array it is a view of; None where it is the caller's own.
     """
 
     array: Any
     dtype: Any
     shape: tuple[Any, ...]
     library: str | None
+    owner: Owner | None = None
+
+    @property
+    def home(self) -> str | None:
+        """Whose the caller's array is, and where, in words; None for lists and scalars."""
+        return self.library if self.owner is None else self.owner.name
 
     def spec(self) -> TensorSpec | Unreadable:
         """Return what the rules look at."""
@@ -70,21 +79,21 @@ def _read_array(value: Any, backend: str | Backend | None) -> Read:
         return Read(_native(array), array.dtype, array.shape, NUMPY_ARRAY)
     try:
         return _read_foreign(value, library)
+    except CannotLendError as refusal:
+        return _unreadable(str(refusal))
     # Foreign attributes and conversions may fail in any way; whatever it was is the reason.
     except Exception as error:
-        return _unreadable(f"{_described(kind)} that becomes no array ({error!r:.200})")
+        return _unreadable(f"{described(value)} that becomes no array ({error!r:.200})")
 
 
 def _read_foreign(value: Any, library: str | None) -> Read:
     if library is not None:
         return Read(value, value.dtype, tuple(value.shape), library)
     if hasattr(value, "__array__") and not hasattr(value, "__dlpack__"):
+        refuse_without_way_back(value)
         return _read_array(np.asarray(value), None)
-    return _unreadable(f"{_described(type(value))}, which no installed backend takes")
-
-
-def _described(kind: type) -> str:
-    return f"a {kind.__module__}.{kind.__qualname__}"
+    array, library, owner = lend(value)
+    return Read(array, array.dtype, array.shape, library, owner)
 
 
 def _read_numbers(value: Any, dtype: str) -> Read:

@@ -29,12 +29,14 @@ class Offer:
     out
         The array.
     library
-        The qualified name of the operands' array type.
+        Whose array it must be: the qualified name of the operands' array type, or their owner.
     shape, dtype
         The result's.
     held
         The arrays that must not be written into, each after the name of its operand: those that the
         kernel reads and, where they are others, those that the caller gave.
+    owner
+        Whose array it is a view of, or why there is no view; None where none is needed.
     """
 
     out: Any
@@ -42,6 +44,7 @@ class Offer:
     shape: tuple[int, ...]
     dtype: str
     held: Sequence[tuple[str, Any]]
+    owner: str | None = None
 
 
 def refuse_unusable(op: str, offer: Offer, name: object) -> None:
@@ -112,7 +115,9 @@ def _copied(out: Any, finish: Callable[[Any], Any], backend: str, result: Any) -
 
 def _array(offer: Offer) -> Fault | None:
     kind = type(offer.out)
-    if offer.library == NUMPY_ARRAY:
+    if offer.owner is not None:
+        right = offer.owner == offer.library
+    elif offer.library == NUMPY_ARRAY:
         right = kind is np.ndarray
     else:
         names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
@@ -120,9 +125,10 @@ def _array(offer: Offer) -> Fault | None:
     if right:
         return None
     hint = None
-    if isinstance(offer.out, np.ndarray) and not isinstance(offer.out, np.ma.MaskedArray):
+    plain = offer.owner is None and isinstance(offer.out, np.ndarray)
+    if plain and not isinstance(offer.out, np.ma.MaskedArray):
         hint = "numpy.asarray(out) is a plain array on the same memory"
-    given = f"a {kind.__module__}.{kind.__qualname__}"
+    given = offer.owner or f"a {kind.__module__}.{kind.__qualname__}"
     return Fault(given, f"{offer.library}, or None for a fresh array", hint, kind="type")
 
 
