@@ -131,8 +131,11 @@ def explain_call(
     name: object = None,
     backend: str | Backend | None = None,
 ) -> Explanation:
-    """Say which backend would run a call, and why each other one would not. See `prepare`."""
-    reads = read_all(operands, backend)
+    """Say which backend would run a call, and why each other one would not. See `prepare`.
+
+    An operand may be a `TensorSpec`, which stands for a NumPy array.
+    """
+    reads = read_all(operands, backend, specs=True)
     plan = _plan_of(definition, attributes, reads, sizes, name)
     explanation = explain(plan.choices.demand, backend)
     if explanation.chosen is None:

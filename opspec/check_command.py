@@ -4,10 +4,14 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from opspec.command_line import add_command
 from opspec.registry import discovery
+from opspec.terminal import complain
+from opspec.terminal import console as terminal_console
 
 WRITERS = {
     "json": ("as_json", "the results, for other programs"),
@@ -19,11 +23,18 @@ WRITERS = {
 
 def add_to(commands: Any) -> None:
     """Add the command to an argument parser's commands."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "check",
         help="run the conformance suite on backends",
         description="Run the conformance suite on backends. Exits 0 only if every backend passed "
         "all that it declares; a run that executes nothing does not.",
+        examples=[
+            "opspec check numpy",
+            "opspec check my_package:backend -k dilated",
+            "opspec check numpy numba --strict --html report.html --junit report.xml",
+            "opspec check my_package:backend --isolate --timeout 20",
+        ],
     )
     command.add_argument(
         "backends", nargs="+", metavar="BACKEND", help="an installed name, or module:attribute"
@@ -68,21 +79,21 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     # An author checks module:attribute from the folder that the module lies in.
     sys.path.insert(0, os.getcwd())
-    rich_console = needed("rich.console", "cli")
+    rich = needed("rich.console", "cli")
     runner = needed("opspec.conformance.runner", "conformance")
     writers = {
         option: needed(f"opspec.conformance.reports.{module}", "conformance")
         for option, (module, _) in WRITERS.items()
         if getattr(chosen, option) is not None
     }
-    if rich_console is None or runner is None or None in writers.values():
+    if rich is None or runner is None or None in writers.values():
         return 2
     terminal = importlib.import_module("opspec.conformance.reports.terminal")
     refusal = _refusal(chosen)
     if refusal is not None:
-        print(f"opspec: {refusal}", file=sys.stderr)
+        complain(refusal)
         return 2
-    console = rich_console.Console(highlight=False)
+    console = terminal_console()
     reports = []
     for backend in _checked(chosen):
         with terminal.progress(console, backend) as advance:
@@ -112,13 +123,20 @@ def _refusal(chosen: argparse.Namespace) -> str | None:
     suite = importlib.import_module("opspec.conformance.tasks").SUITE
     if chosen.suite is not None and not 1 <= chosen.suite <= suite:
         return f"there is no version {chosen.suite} of the suite; this opspec has 1 to {suite}"
+    for name in chosen.backends:
+        if ":" not in name:
+            discovery.refuse_unknown(name)
     if chosen.emulated:
         for name in chosen.backends:
             if _emulator_of(name) is None:
                 return f"backend {name!r} has no emulator: it declares no emulated="
+    return unwritable({option: getattr(chosen, option) for option in WRITERS})
+
+
+def unwritable(files: Mapping[str, Path | None]) -> str | None:
+    """Say what is wrong with the files that options name, or None."""
     taken: dict[Path, str] = {}
-    for option in WRITERS:
-        file = getattr(chosen, option)
+    for option, file in files.items():
         if file is None:
             continue
         if not file.parent.is_dir():
@@ -146,9 +164,7 @@ def needed(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        print(
-            f"opspec: {error.name} is not installed; pip install 'opspec[{extra}]'", file=sys.stderr
-        )
+        complain(f"{error.name} is not installed; pip install 'opspec[{extra}]'")
         return None
 
 

@@ -7,6 +7,7 @@
     └── OpMemoryError(MemoryError)  … by a size that no memory holds
     BackendError(RuntimeError)      see opspec.registry
     ├── BackendUnavailable
+    │   └── UnknownBackend(LookupError)
     ├── UnsupportedByBackend
     └── BackendContractError
 """
@@ -17,6 +18,7 @@ from opspec.registry.errors import (
     BackendContractError,
     BackendError,
     BackendUnavailable,
+    UnknownBackend,
     UnsupportedByBackend,
 )
 
@@ -27,6 +29,7 @@ __all__ = [
     "OpError",
     "OpMemoryError",
     "OpTypeError",
+    "UnknownBackend",
     "UnsupportedByBackend",
 ]
 

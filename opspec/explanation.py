@@ -21,7 +21,8 @@ def explain(op: str | Callable[..., Any], *arguments: Any, **keywords: Any) -> E
     op
         An operation's name, or its public function.
     *arguments, **keywords
-        What the public function would be called with.
+        What the public function would be called with. An operand may also be a `TensorSpec`, which
+        stands for a NumPy array without taking its memory.
 
     Returns
     -------

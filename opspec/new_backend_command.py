@@ -8,14 +8,15 @@ import argparse
 import keyword
 import re
 import shutil
-import sys
 import tempfile
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from opspec.command_line import add_command
 from opspec.registry import discovery
+from opspec.terminal import complain
 
 # Where each template goes. They lie flat, since packaging leaves out folders such as .github.
 PLACES = {
@@ -41,11 +42,13 @@ class RefusedError(Exception):
 
 def add_to(commands: Any) -> None:
     """Add the command to an argument parser's commands."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "new-backend",
         help="write the package of a new backend",
         description="Write a package with a backend that is right but plain: one kernel, its "
         "entry point, its conformance test and its workflow. Then make the kernel yours.",
+        examples=["opspec new-backend my-backend", "opspec new-backend mine --into packages/mine"],
     )
     command.add_argument("name", metavar="NAME", help="what callers will write in backend=")
     command.add_argument(
@@ -61,7 +64,7 @@ def run(chosen: argparse.Namespace) -> int:
         module = module_for(chosen.name)
         _refuse_unusable_folder(folder)
     except RefusedError as error:
-        print(f"opspec: {error}", file=sys.stderr)
+        complain(error)
         return 2
     write(chosen.name, module, folder)
     print(_next_steps(chosen.name, module, folder))

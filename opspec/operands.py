@@ -8,7 +8,7 @@ from opspec import dtypes
 from opspec.lending import CannotLendError, Owner, described, lend, refuse_without_way_back
 from opspec.registry.backend import NUMPY_ARRAY, Backend
 from opspec.registry.selection import arrays_of_type
-from opspec.rule import TensorSpec, Unreadable
+from opspec.rule import UNKNOWN, TensorSpec, Unreadable
 
 
 class Read(NamedTuple):
@@ -45,9 +45,17 @@ class Read(NamedTuple):
         return TensorSpec(dtypes.name_of(self.dtype), tuple(self.shape))
 
 
-def read_all(operands: tuple[Any, ...], backend: str | Backend | None) -> tuple[Read, ...]:
-    """Read operands. Lists and scalars take the dtype of the arrays beside them, or float32."""
+def read_all(
+    operands: tuple[Any, ...], backend: str | Backend | None, *, specs: bool = False
+) -> tuple[Read, ...]:
+    """Read operands. Lists and scalars take the dtype of the arrays beside them, or float32.
+
+    With `specs`, a `TensorSpec` stands for a NumPy array.
+    """
     reads = [None if _is_plain(value) else _read_array(value, backend) for value in operands]
+    if specs:
+        pairs = zip(operands, reads, strict=True)
+        reads = [_read_spec(v) if isinstance(v, TensorSpec) else read for v, read in pairs]
     if None not in reads:
         return tuple(reads)  # type: ignore[arg-type]  # no None is left
     beside = (dtypes.name_of(read.dtype) for read in reads if read is not None and read.dtype)
@@ -84,6 +92,12 @@ def _read_array(value: Any, backend: str | Backend | None) -> Read:
     # Foreign attributes and conversions may fail in any way; whatever it was is the reason.
     except Exception as error:
         return _unreadable(f"{described(value)} that becomes no array ({error!r:.200})")
+
+
+def _read_spec(spec: TensorSpec) -> Read:
+    if UNKNOWN in spec.shape:
+        return _unreadable(f"shape {list(spec.shape)}, where a call needs every extent")
+    return Read(None, spec.dtype, spec.shape, NUMPY_ARRAY)
 
 
 def _read_foreign(value: Any, library: str | None) -> Read:

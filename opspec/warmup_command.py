@@ -8,16 +8,24 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opspec import threads
+from opspec.command_line import add_command
 from opspec.registry import Backend, Piece, discovery, warmup
+from opspec.terminal import complain
+from opspec.terminal import console as terminal_console
 
 
 def add_to(commands: Any) -> None:
     """Add the command to an argument parser's commands."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "warmup",
         help="compile a backend's kernels in advance",
         description="Compile what a backend would compile at its first calls. What it keeps on "
         "disk starts faster in every later process.",
+        examples=[
+            "opspec warmup numba --dtype float32 --dtype float16",
+            "opspec warmup numba --all",
+        ],
     )
     command.add_argument(
         "backend",
@@ -49,12 +57,12 @@ def add_to(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     if chosen.all and (chosen.dtypes or chosen.data_formats):
-        print("opspec: --all leaves nothing for --dtype or --data-format to say", file=sys.stderr)
+        complain("--all leaves nothing for --dtype or --data-format to say")
         return 2
     try:
         threads.limit()
     except ValueError as error:
-        print(f"opspec: {error}", file=sys.stderr)
+        complain(error)
         return 2
     # As for `opspec check`, a module is looked for in the folder where one is.
     sys.path.insert(0, os.getcwd())
@@ -71,10 +79,9 @@ def run(chosen: argparse.Namespace) -> int:
 def _display(backend: Backend) -> AbstractContextManager[Callable[[Piece], object]]:
     """Show what is done; with rich and on a terminal, also how long the next piece is taking."""
     try:
-        from rich.console import Console
+        console = terminal_console(markup=False)
     except ModuleNotFoundError:
         return _in_plain_lines()
-    console = Console(highlight=False, markup=False)
     return _with_spinner(console, backend) if console.is_terminal else _in_plain_lines()
 
 

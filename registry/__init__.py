@@ -9,6 +9,7 @@ from opspec.registry.errors import (
     BackendContractError,
     BackendError,
     BackendUnavailable,
+    UnknownBackend,
     UnsupportedByBackend,
 )
 from opspec.registry.selection import Candidate, Explanation, use_backend
@@ -25,6 +26,7 @@ __all__ = [
     "Demand",
     "Explanation",
     "Piece",
+    "UnknownBackend",
     "UnsupportedByBackend",
     "Warmth",
     "use_backend",

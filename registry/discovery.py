@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from opspec.registry.backend import Backend
-from opspec.registry.errors import BackendUnavailable
+from opspec.registry.errors import BackendUnavailable, UnknownBackend
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -30,13 +30,31 @@ def find(name: str) -> Backend:
 
     Raises
     ------
+    UnknownBackend
+        If there is none.
     BackendUnavailable
-        If there is none, if two packages claim the name, or if loading it fails.
+        If two packages claim the name, or if loading it fails.
     """
     with _lock:
         if name not in _loaded:
             _loaded[name] = _load_attribute(name) if ":" in name else _load_installed(name)
         return _loaded[name]
+
+
+def refuse_unknown(name: str) -> None:
+    """Refuse a name that no installed backend has. Loads none.
+
+    Raises
+    ------
+    UnknownBackend
+        If there is none.
+    """
+    if name not in _installed():
+        known = ", ".join(names()) or "none: is opspec itself installed? (pip install opspec)"
+        raise UnknownBackend(
+            f"no backend named {name[:60]!r} is installed; installed: {known}. "
+            "A backend that is not installed can be named as module:attribute"
+        )
 
 
 def forget() -> None:
@@ -75,13 +93,8 @@ def _installed() -> "dict[str, list[EntryPoint]]":
 
 
 def _load_installed(name: str) -> Backend:
-    points = _installed().get(name)
-    if points is None:
-        known = ", ".join(names()) or "none: is opspec itself installed? (pip install opspec)"
-        raise BackendUnavailable(
-            f"no backend named {name[:60]!r} is installed; installed: {known}. "
-            "A backend that is not installed can be named as module:attribute"
-        )
+    refuse_unknown(name)
+    points = _installed()[name]
     if len(points) > 1:
         claims = " and ".join(f"{p.dist.name if p.dist else '?'} ({p.value})" for p in points)
         raise BackendUnavailable(
@@ -107,11 +120,17 @@ def _as_backend(name: str, load: Callable[[], object]) -> Backend:
         found = load()
     # Third-party code may fail in any way; whatever it was becomes the reason.
     except Exception as error:
-        raise BackendUnavailable(
-            f"backend {name!r} cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
+        kind = UnknownBackend if _is_nowhere(name, error) else BackendUnavailable
+        raise kind(f"backend {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
     if not isinstance(found, Backend):
         raise BackendUnavailable(
             f"backend {name!r} is not an opspec.registry.Backend but a {type(found).__name__}"
         )
     return found
+
+
+def _is_nowhere(place: str, error: Exception) -> bool:
+    """Whether it is the module itself that is not there, not what the module imports."""
+    module, colon, _ = place.partition(":")
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    return bool(colon and missing) and f"{module}.".startswith(f"{missing}.")

@@ -4,6 +4,7 @@
 
     BackendError(RuntimeError)
     ├── BackendUnavailable      asked for, but cannot run here
+    │   └── UnknownBackend      … because there is none of that name
     ├── UnsupportedByBackend    runs here, but does not take this call
     └── BackendContractError    what its author handed in does not fit
 """
@@ -15,6 +16,10 @@ class BackendError(RuntimeError):
 
 class BackendUnavailable(BackendError):
     """A backend that was asked for is unknown, broken, or cannot run on this machine."""
+
+
+class UnknownBackend(BackendUnavailable, LookupError):
+    """No backend of the name that was asked for is installed, or none lies there."""
 
 
 class UnsupportedByBackend(BackendError, NotImplementedError):

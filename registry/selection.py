@@ -50,11 +50,14 @@ class Candidate:
         What speaks against it; None if it could take the call.
     passed_over
         Why another one takes the call that it could take too.
+    seconds
+        What the call is expected to cost on it, by what it declares; None if it does not take it.
     """
 
     name: str
     refusal: str | None
     passed_over: str | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ class Explanation:
                 verdict = f"runs, {self.detail}" if self.detail else "runs"
             else:
                 verdict = f"not used: {candidate.refusal or candidate.passed_over}"
+            if candidate.seconds is not None:
+                verdict += f" (expected cost {1e3 * candidate.seconds:.3g} ms)"
             lines.append(f"  {candidate.name}: {verdict}")
         if self.chosen is None:
             lines.append("  no backend runs this call")
@@ -180,8 +185,12 @@ def explain(demand: Demand, backend: str | Backend | None = None) -> Explanation
         chosen, candidates = _by_the_arrays(demand)
         return Explanation(demand, "chosen by the arrays", chosen, candidates)
     name = asked.name if isinstance(asked, Backend) else asked
+    seconds = None
     try:
-        refusal = _refusal_when_named(_named(asked), demand)
+        found = _named(asked)
+        refusal = _refusal_when_named(found, demand)
+        if refusal is None:
+            seconds = found.expected_seconds(demand)
     except BackendError as error:
         refusal = str(error)
     others = [Candidate(n, f"{name} was named") for n in discovery.names() if n != name]
@@ -189,7 +198,7 @@ def explain(demand: Demand, backend: str | Backend | None = None) -> Explanation
         demand,
         f"named by {by}",
         name if refusal is None else None,
-        (Candidate(name, refusal), *others),
+        (Candidate(name, refusal, seconds=seconds), *others),
     )
 
 
@@ -198,8 +207,15 @@ def _by_the_arrays(demand: Demand) -> tuple[str | None, tuple[Candidate, ...]]:
     winner = next((contender for contender, refusal in judged if refusal is None), None)
     candidates = tuple(
         Candidate(contender.name, refusal)
-        if winner is None or contender is winner or refusal is not None
-        else Candidate(contender.name, None, contender.passed_over(demand, winner))
+        if refusal is not None
+        else Candidate(
+            contender.name,
+            None,
+            None
+            if winner is None or contender is winner
+            else contender.passed_over(demand, winner),
+            contender.seconds,
+        )
         for contender, refusal in judged
     )
     return None if winner is None else winner.name, candidates

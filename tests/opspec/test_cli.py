@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +157,10 @@ def test_a_spec_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str]
 
 
 def test_an_unknown_operation_or_command_is_a_usage_error(
-    capsys: pytest.CaptureFixture[str],
+    complaint: Callable[[], str],
 ) -> None:
     assert main(["show", "conv4d"]) == 2
-    assert f"operations are {', '.join(ops.names())}" in capsys.readouterr().err
+    assert f"operations are {', '.join(ops.names())}" in complaint()
     for words in ([], ["prove"], ["check"]):
         with pytest.raises(SystemExit) as caught:
             main(words)
@@ -186,10 +187,8 @@ def test_check_passes_numpy_and_writes_json(
     assert report["executed"] > 140
 
 
-def test_check_of_nothing_or_nobody_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_nothing_or_what_cannot_run_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no case was executed" in printed(capsys, "check", "numpy", "-k", "no such", code=1)
-    assert main(["check", "nobody"]) == 1
-    assert "no backend named 'nobody' is installed" in capsys.readouterr().err
     assert "cannot run here" in printed(capsys, "check", "cupy", code=1)
 
 
@@ -250,11 +249,11 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
     words: list[str],
     extra: str,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    complaint: Callable[[], str],
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     assert cli.main(words) == 2
-    assert f"pip install 'opspec[{extra}]'" in capsys.readouterr().err
+    assert f"pip install 'opspec[{extra}]'" in complaint()
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:

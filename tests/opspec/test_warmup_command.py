@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,16 +86,14 @@ def test_all_is_all_that_is_declared(place: Path) -> None:
 
 
 def test_on_a_terminal_a_spinner_shows_how_long_the_next_one_takes(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: Path, on_terminal: Callable[..., Any]
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    done = opspec_warmup(place, "mine:backend")
-    assert done.returncode == 0, done.stderr
-    assert "\x1b[" in done.stdout
-    assert "pack for float32 NDHWC (0.0 s)" in done.stdout
-    assert "mine: compiling" in done.stdout
-    assert done.stdout.endswith("mine: 2 pieces ready in 0.0 s; kept in /some/where\n")
+    shown = on_terminal([Path(sys.executable).with_name("opspec"), "warmup", "mine:backend"], place)
+    assert shown.code == 0, shown.text
+    assert "\x1b[" in shown.text
+    assert "pack for float32 NDHWC (0.0 s)" in shown.text
+    assert "mine: compiling" in shown.text
+    assert shown.text.endswith("mine: 2 pieces ready in 0.0 s; kept in /some/where\n")
 
 
 def test_without_rich_it_does_the_same_in_plain_lines(place: Path) -> None:
@@ -126,10 +125,10 @@ def test_ctrl_c_between_pieces_ends_with_130_and_what_is_done_is_said(tmp_path: 
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
-        (["nobody"], 1, "no backend named 'nobody' is installed; installed: "),
+        (["nobody"], 2, "no backend named 'nobody' is installed; installed:"),
         (["cupy", "--all"], 1, "'cupy' cannot run here"),
-        (["numpy", "--dtype", "float31"], 1, "'float31' among its dtypes; it has float16, "),
-        (["numpy", "--data-format", "NHWC"], 1, "'NHWC' among its data_formats; it has NDHWC, "),
+        (["numpy", "--dtype", "float31"], 1, "'float31' among its dtypes; it has float16,"),
+        (["numpy", "--data-format", "NHWC"], 1, "'NHWC' among its data_formats; it has NDHWC,"),
         (["numpy", "--all", "--dtype", "float32"], 2, "--all leaves nothing"),
     ],
 )
@@ -138,7 +137,7 @@ def test_bad_input_is_refused_in_words(
 ) -> None:
     assert main(["warmup", *words]) == code
     captured = capsys.readouterr()
-    assert error in captured.err
+    assert error in " ".join(captured.err.split())
     assert captured.out == ""
 
 

@@ -304,8 +304,8 @@ def test_explain_says_who_runs_and_why_the_others_do_not(installed: dict[str, Ba
     assert "computes on" in str(refusals["boxes"])
     lines = str(found).splitlines()
     assert "chosen by the arrays" in lines[0]
-    assert "  seven: runs" in lines
-    assert "  numpy: not used: a faster backend takes the call" in lines
+    assert "  seven: runs (expected cost 0.02 ms)" in lines
+    assert "  numpy: not used: a faster backend takes the call (expected cost 0.15 ms)" in lines
 
 
 def test_explain_of_a_named_backend_gives_its_refusal(installed: dict[str, Backend]) -> None:
