@@ -20,11 +20,18 @@ def listing() -> str:
     return "\n".join(lines)
 
 
-def support_table() -> str:
-    """Return operations x backends x dtypes x layouts as Markdown, from what is declared."""
+def support_table(*definitions: OpDefinition) -> str:
+    """Return operations x backends x dtypes x layouts as Markdown, from what is declared.
+
+    Parameters
+    ----------
+    *definitions
+        The operations; all of them if none is given.
+    """
+    chosen = definitions or tuple(map(ops.get, ops.names()))
     header = ["| operation | backend | dtypes | data formats | dilation | empties | device |"]
     header.append("|---|---|---|---|---|---|---|")
-    rows = [row for name in ops.names() for row in _support_rows(ops.get(name))]
+    rows = [row for definition in chosen for row in _support_rows(definition)]
     return "\n".join(header + rows)
 
 
