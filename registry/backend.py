@@ -181,7 +181,7 @@ class Backend:
         self._kernel_modules = kernel_modules
         self._ask_unavailable = unavailable
         self._unavailable: tuple[str | None] | None = None
-        self._details: Callable[[Any], str] | None = None
+        self._details: Callable[[str, Any], str] | None = None
         self._started: set[tuple[str, str]] = set()
         self._table = KernelTable(name)
         self._lock = threading.RLock()
@@ -209,10 +209,10 @@ class Backend:
 
         return hand_in
 
-    def details(self, function: Callable[[Any], str]) -> Callable[[Any], str]:
+    def details(self, function: Callable[[str, Any], str]) -> Callable[[str, Any], str]:
         """Hand in the decorated function, which says in words how a problem would be computed.
 
-        It gets what a kernel gets first; `opspec.explain` shows what it says.
+        It gets the operation and what its kernel gets first; `opspec.explain` shows what it says.
         """
         self._details = function
         return function
@@ -220,7 +220,7 @@ class Backend:
     def details_of(self, operation: str, problem: Any) -> str | None:
         """Say how a problem would be computed, or None where the backend's author says nothing."""
         self.kernel(operation)
-        return None if self._details is None else self._details(problem)
+        return None if self._details is None else self._details(operation, problem)
 
     def unavailable_reason(self) -> str | None:
         """Say why it cannot run here, or None. Asked for once, then remembered."""

@@ -1,8 +1,9 @@
 """The CuPy backend: `cupy.ndarray` in, `cupy.ndarray` out, on the arrays' NVIDIA GPU.
 
-The rooms of a call, from the top: `conv3d_backprop_input_v2` chooses a tier (`choice`), takes or
-makes its plan (`plan`, `columns`), and hands launches to the device (`device`). `cuda/` has the
-kernels, `kernels` lists them, and `emulator/` runs all of this where there is no GPU.
+The rooms of a call, from the top: an operation's module says which side of a convolution is sought,
+`compute` chooses a tier (`choice`), takes or makes its plan (`plan`, `filter_kernels`, `columns`,
+`spread`, `cudnn`), and hands launches to the device (`device`). `cuda/` has the kernels, `kernels`
+lists them, and `emulator/` runs all of this where there is no GPU.
 """
 
 # CuPy is an extra, and has no types.
@@ -36,7 +37,7 @@ def _to_host(array: Any) -> Any:
 def declared(dtypes: tuple[str, ...] = FLOATING) -> Capabilities:
     """Return what this backend declares: everything, or all of some dtypes."""
     return Capabilities(
-        operations=("Conv3DBackpropInputV2",),
+        operations=("Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2"),
         dtypes=dtypes,
         data_formats=DATA_FORMATS,
         device="cuda",

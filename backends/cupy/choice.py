@@ -11,9 +11,12 @@ from functools import lru_cache
 from math import prod
 
 from opspec.backends.cupy import SIXTEEN_BITS
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.kernels import TENSOR_CAPABILITY
 from opspec.backends.cupy.port import Traits
-from opspec.geometry import ConvGeometry, Window
+from opspec.backends.cupy.problem import MOST_POSITIONS
+from opspec.backends.cupy.windows import rows_of
+from opspec.geometry import ConvGeometry, Window, channel_axis
 from opspec.registry import UnsupportedByBackend
 
 THIN = 8
@@ -55,7 +58,7 @@ class Preference:
 
     tier: str
     why: str
-    fits: Callable[[ConvGeometry, Wishes], bool]
+    fits: Callable[[Convolution, Wishes], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +86,37 @@ def is_pointwise(geometry: ConvGeometry) -> bool:
 
 
 def _is_pointwise(window: Window) -> bool:
-    return window.kernel == window.stride == 1 and window.before == 0
+    return window.kernel == window.stride == 1 and window.before == window.after == 0
 
 
-def _is_thin(geometry: ConvGeometry) -> bool:
+def _is_thin(convolution: Convolution) -> bool:
+    geometry = convolution.geometry
+    # A tile of the filter's gradient has rows of several taps.
+    if convolution.result == "filter":
+        return min(rows_of(geometry), geometry.out_channels) < THIN
     return min(geometry.in_channels, geometry.out_channels) < THIN
 
 
-def _has_tensor_cores(geometry: ConvGeometry, wishes: Wishes) -> bool:
-    return geometry.dtype in SIXTEEN_BITS or (geometry.dtype == "float32" and wishes.tf32)
+def _has_tensor_cores(convolution: Convolution, wishes: Wishes) -> bool:
+    dtype = convolution.geometry.dtype
+    return dtype in SIXTEEN_BITS or (dtype == "float32" and wishes.tf32)
 
 
 TABLE = (
     Preference(
         "gemm",
         "one matrix product makes the result",
-        lambda geometry, wishes: (
-            is_pointwise(geometry) and not (wishes.tf32 and geometry.dtype == "float32")
+        lambda convolution, wishes: (
+            is_pointwise(convolution.geometry)
+            and not (wishes.tf32 and convolution.geometry.dtype == "float32")
         ),
     ),
     Preference(
         "simt",
         f"fewer than {THIN} channels on one side leave tensor cores idle",
-        lambda geometry, wishes: _has_tensor_cores(geometry, wishes) and _is_thin(geometry),
+        lambda convolution, wishes: (
+            _has_tensor_cores(convolution, wishes) and _is_thin(convolution)
+        ),
     ),
     Preference(
         "cudnn",
@@ -117,12 +128,12 @@ TABLE = (
         "tensor cores take these operands as they lie",
         _has_tensor_cores,
     ),
-    Preference("simt", "these sums need CUDA cores", lambda geometry, wishes: True),
+    Preference("simt", "these sums need CUDA cores", lambda convolution, wishes: True),
 )
 
 
 @lru_cache(maxsize=1024)
-def choose(geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> Choice:
+def choose(convolution: Convolution, traits: Traits, wishes: Wishes) -> Choice:
     """Return the tier for a problem that is not empty.
 
     Raises
@@ -131,42 +142,53 @@ def choose(geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> Choice:
         If the tier that the caller asks for cannot take it.
     """
     if wishes.tier is not None:
-        if reason := refusal(wishes.tier, geometry, traits, wishes):
+        if reason := refusal(wishes.tier, convolution, traits, wishes):
             raise UnsupportedByBackend(f"backend 'cupy': tier {wishes.tier}: {reason}")
         return Choice(wishes.tier, "it was asked for")
     for row in TABLE:
-        if row.fits(geometry, wishes) and not refusal(row.tier, geometry, traits, wishes):
+        if row.fits(convolution, wishes) and not refusal(row.tier, convolution, traits, wishes):
             return Choice(row.tier, row.why)
     raise AssertionError("simt takes every problem")
 
 
-def refusal(tier: str, geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> str | None:
+def refusal(tier: str, convolution: Convolution, traits: Traits, wishes: Wishes) -> str | None:
     """Say why a tier cannot take a problem on a device, or None."""
     if tier == "simt":
         return None
     if tier == "tensor":
-        return _refusal_of_tensor(geometry, traits, wishes)
+        return _refusal_of_tensor(convolution.geometry.dtype, traits, wishes)
     without = dict(traits.without)
     if tier == "cudnn":
-        return without.get("cudnn") or _refusal_of_cudnn(geometry)
-    return without.get("cublas") or _refusal_of_gemm(geometry)
+        return without.get("cudnn") or _refusal_of_cudnn(convolution.geometry)
+    return without.get("cublas") or _refusal_of_gemm(convolution)
 
 
-def _refusal_of_gemm(geometry: ConvGeometry) -> str | None:
-    taps = prod(window.kernel for window in geometry.windows)
-    largest = max(taps * geometry.in_channels, geometry.out_channels)
-    if is_pointwise(geometry):
-        places = geometry.batch * prod(window.input for window in geometry.windows)
+def _refusal_of_gemm(convolution: Convolution) -> str | None:
+    geometry = convolution.geometry
+    largest = max(rows_of(geometry), geometry.out_channels)
+    channels_first = channel_axis(geometry.data_format) == 1
+    places = prod(window.output for window in geometry.windows)
+    # Lines of a matrix are a layer of positions apart, or there is one product of all.
+    if channels_first and convolution.result != "input":
         largest = max(largest, places)
+    elif is_pointwise(geometry):
+        largest = max(largest, geometry.batch * places)
     if largest > MOST_FOR_CUBLAS:
         return f"cuBLAS counts in 32-bit integers; given {largest}"
+    if convolution.result == "input":
+        return None
+    reach = max(max(w.input, (w.output - 1) * w.stride) for w in geometry.windows)
+    if reach >= MOST_POSITIONS:
+        return (
+            f"its columns are of up to {MOST_POSITIONS} positions in one dimension; given {reach}"
+        )
     return None
 
 
-def _refusal_of_tensor(geometry: ConvGeometry, traits: Traits, wishes: Wishes) -> str | None:
-    if geometry.dtype == "float64":
+def _refusal_of_tensor(dtype: str, traits: Traits, wishes: Wishes) -> str | None:
+    if dtype == "float64":
         return "its tensor cores' kernels are for float16, bfloat16 and, as TF32, float32"
-    if geometry.dtype == "float32" and not wishes.tf32:
+    if dtype == "float32" and not wishes.tf32:
         return "float32 on tensor cores is TF32; OPSPEC_CUPY_TF32=1 allows it"
     if traits.capability < TENSOR_CAPABILITY:
         return (

@@ -1,4 +1,4 @@
-"""The tier "gemm": a large matrix product, and where taps overlap, a kernel that adds up columns.
+"""The tier "gemm" of Conv3DBackpropInputV2: a large product, and a kernel that adds up columns.
 
 Where the filter has one tap and the stride is 1, the product is the result. Otherwise the product
 makes the columns, float32 or float64: for each place of `out_backprop` a vector for each tap and
@@ -6,6 +6,7 @@ channel. They take taps times the memory of the data, so they are made a slab of
 time, and a smaller slab if the device has not that much to give.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 from opspec import dtypes
 from opspec.backends.cupy import kernels
 from opspec.backends.cupy.choice import is_pointwise
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.pieces import Piece, pieces
 from opspec.backends.cupy.plan import (
-    MOST_POSITIONS,
     Launch,
     canonical,
     contiguous,
@@ -23,7 +24,7 @@ from opspec.backends.cupy.plan import (
     refuse_uncountable,
 )
 from opspec.backends.cupy.port import Port
-from opspec.backends.cupy.problem import problems
+from opspec.backends.cupy.problem import MOST_POSITIONS, problems
 from opspec.geometry import ConvGeometry, channel_axis
 
 WORKSPACE = 256 * 2**20
@@ -31,28 +32,36 @@ LEAST_WORKSPACE = 2**20
 Array = Any
 
 
-def compute(port: Port, geometry: ConvGeometry, filter: Array, data: Array, result: Array) -> bool:
+def compute(
+    port: Port, convolution: Convolution, data: Array, filter: Array, result: Array
+) -> bool:
     """Fill `result`, or return False if there is no memory for even a small slab.
 
     Parameters
     ----------
     port
         The device.
-    geometry
+    convolution
         The problem; it is not empty.
-    filter, data
+    data, filter
         Operands in C order.
     result
         In C order.
     """
+    geometry = convolution.geometry
     panel = filter.reshape(-1, geometry.out_channels)
     if is_pointwise(geometry):
         _pointwise(port, geometry, panel, data, result)
         return True
+    return room_by_room(port, lambda room: _in_slabs(port, geometry, panel, data, result, room))
+
+
+def room_by_room(port: Port, make: Callable[[int], None]) -> bool:
+    """Make a result with less and less workspace; return False if there is not even a little."""
     room = WORKSPACE
     while room >= LEAST_WORKSPACE:
         try:
-            _in_slabs(port, geometry, panel, data, result, room)
+            make(room)
             return True
         # Of the workspace only: a slab is made anew, whatever was done of it.
         except MemoryError:
@@ -75,7 +84,7 @@ def _in_slabs(
     port: Port, geometry: ConvGeometry, panel: Array, data: Array, result: Array, room: int
 ) -> None:
     for piece, launches in slabs(geometry, room):
-        part, made = data[piece.data], result[piece.result]
+        part, made = data[piece.read], result[piece.box]
         columns = _columns(port, piece.geometry, panel, port.contiguous(part))
         for launch in launches:
             port.launch(launch.kernel, launch.blocks, (columns, made, launch.problem))
@@ -104,7 +113,7 @@ def slabs(geometry: ConvGeometry, room: int) -> tuple[tuple[Piece, tuple[Launch,
     strides = contiguous(geometry.input_shape)
     return tuple(
         (piece, _launches(piece.geometry, canonical(strides, geometry.data_format)))
-        for piece in pieces(geometry, batch, lengths)
+        for piece in pieces(geometry, "input", batch, lengths)
     )
 
 
@@ -115,7 +124,7 @@ def _extents(geometry: ConvGeometry, room: int) -> tuple[int, tuple[int, int, in
     while True:
         depth, height, width = lengths
         piece = max(
-            pieces(geometry, batch, (depth, height, width)),
+            pieces(geometry, "input", batch, (depth, height, width)),
             key=lambda piece: columns_bytes(piece.geometry),
         )
         if columns_bytes(piece.geometry) <= room:
@@ -142,7 +151,8 @@ def _sums_of(geometry: ConvGeometry) -> str:
 
 
 def _launches(geometry: ConvGeometry, result: tuple[int, ...]) -> tuple[Launch, ...]:
-    refuse_uncountable(geometry)
+    convolution = Convolution(geometry, "input")
+    refuse_uncountable(convolution)
     # To the kernel, which adds up over taps alone, a place has one channel to read.
     shape = (
         geometry.batch,
@@ -154,8 +164,8 @@ def _launches(geometry: ConvGeometry, result: tuple[int, ...]) -> tuple[Launch, 
     found: list[Launch] = []
     kernel = kernels.gather(geometry.dtype)
     places, taps = (*strides[:4], 1), (*strides[4:7], 0, 0)
-    for problem, rows, phases in problems(geometry, places, taps, result, wide=False):
-        problem["out_channels"] = 1
+    for problem, rows, phases in problems(convolution, places, taps, result, wide=False):
+        problem["read_channels"] = 1
         threads = rows * phases * geometry.in_channels
         found += launches_of(kernel, problem, -(-threads // kernel.threads))
     return tuple(found)

@@ -1,9 +1,9 @@
 """The tier "cudnn": a plan of NVIDIA's cuDNN, where the caller has that library installed.
 
-cuDNN calls the operation the data gradient of a convolution: `out_backprop` is its loss, `filter`
-its filter with out_channels first, and the result is written once. It names dimensions channel
-first, and tells a layout by strides. Which of its engines runs is its heuristics' choice, among
-those whose sums are what this backend promises.
+cuDNN has all three sides of a convolution: its fprop, and its data and weight gradients. The filter
+has out_channels first there. cuDNN names dimensions channel first, and tells a layout by strides.
+Which of its engines runs is its heuristics' choice, among those whose sums are what this backend
+promises.
 """
 
 # The frontend is an extra, and has no types.
@@ -11,13 +11,20 @@ those whose sums are what this backend promises.
 
 from typing import Any
 
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.plan import canonical, contiguous
 from opspec.backends.cupy.port import CudnnPlan, Port
-from opspec.geometry import ConvGeometry, Window, channel_axis, extent
+from opspec.geometry import ConvGeometry, Side, Window, channel_axis, extent
 
 WORKSPACE = 256 * 2**20
-# Numbers for the operands of a plan.
-LOSS, FILTER, RESULT = 1, 2, 3
+# Numbers for the sides in a plan.
+NUMBERS: dict[Side, int] = {"input": 1, "filter": 2, "output": 3}
+# What makes each side, and what it calls the other two.
+NODES: dict[Side, tuple[str, dict[str, Side]]] = {
+    "input": ("conv_dgrad", {"loss": "output", "filter": "filter"}),
+    "output": ("conv_fprop", {"image": "input", "weight": "filter"}),
+    "filter": ("conv_wgrad", {"image": "input", "loss": "output"}),
+}
 # Results that differ from call to call, operands or sums in a narrower dtype, and algorithms whose
 # errors are not those of a sum of products.
 EXCLUDED = (
@@ -37,36 +44,40 @@ Array = Any
 
 
 def compute(
-    port: Port,
-    geometry: ConvGeometry,
-    plan: CudnnPlan,
-    filter: Array,
-    data: Array,
-    result: Array,
+    port: Port, convolution: Convolution, plan: CudnnPlan, arrays: dict[Side, Array]
 ) -> bool:
-    """Fill `result`, or return False if there is no memory for what the plan takes.
+    """Fill the result, or return False if there is no memory for what the plan takes.
 
     Parameters
     ----------
     port
         The device.
-    geometry
+    convolution
         The problem; it is not empty.
     plan
         What `port.cudnn_plan` returned for it.
-    filter, data
-        Operands, lying in memory in any way.
-    result
-        In C order.
+    arrays
+        All sides: operands that lie in memory in any way, and a result in C order.
     """
+    axes = filter_axes(convolution.geometry)
+    filter = arrays["filter"].transpose(axes)
+    made = convolution.result == "filter"
     try:
-        arranged = port.contiguous(filter.transpose(filter_axes(geometry)))
-        loss = port.contiguous(data)
+        arranged: dict[Side, Array] = {
+            side: array if side == convolution.result else port.contiguous(array)
+            for side, array in arrays.items()
+            if side != "filter"
+        }
+        arranged["filter"] = (
+            port.empty(filter.shape, filter.dtype) if made else port.contiguous(filter)
+        )
         workspace = port.empty((plan.workspace_bytes,), "uint8")
     except MemoryError:
         port.release_memory()
         return False
-    port.execute(plan, {LOSS: loss, FILTER: arranged, RESULT: result}, workspace)
+    port.execute(plan, arranged, workspace)
+    if made:
+        port.copy(arranged["filter"], filter)
     return True
 
 
@@ -75,12 +86,12 @@ def filter_axes(geometry: ConvGeometry) -> tuple[int, ...]:
     return (4, 0, 1, 2, 3) if channel_axis(geometry.data_format) == 4 else (4, 3, 0, 1, 2)
 
 
-def build(geometry: ConvGeometry, *, tf32: bool, **device: Any) -> CudnnPlan | None:
+def build(convolution: Convolution, *, tf32: bool, **device: Any) -> CudnnPlan | None:
     """Return the plan that cuDNN's heuristics put first, or None if no engine is allowed.
 
     Parameters
     ----------
-    geometry
+    convolution
         The problem.
     tf32
         Whether float32 may be rounded to TF32.
@@ -89,24 +100,27 @@ def build(geometry: ConvGeometry, *, tf32: bool, **device: Any) -> CudnnPlan | N
     """
     import cudnn
 
+    geometry = convolution.geometry
     data_type = getattr(cudnn.data_type, DATA_TYPES[geometry.dtype])
     sums = cudnn.data_type.DOUBLE if geometry.dtype == "float64" else cudnn.data_type.FLOAT
     graph = cudnn.pygraph(
         io_data_type=data_type, intermediate_data_type=sums, compute_data_type=sums, **device
     )
+    node, operands = NODES[convolution.result]
     windows = geometry.windows
-    loss = graph.tensor(**_side(geometry, geometry.output_shape), data_type=data_type, uid=LOSS)
-    filter = graph.tensor(**_filter(geometry), data_type=data_type, uid=FILTER)
-    result = graph.conv_dgrad(
-        loss=loss,
-        filter=filter,
+    result = getattr(graph, node)(
+        **{
+            name: graph.tensor(**_tensor(geometry, side), data_type=data_type, uid=NUMBERS[side])
+            for name, side in operands.items()
+        },
         pre_padding=[window.before for window in windows],
         post_padding=[_after(window) for window in windows],
         stride=[window.stride for window in windows],
         dilation=[window.dilation for window in windows],
     )
-    made = _side(geometry, geometry.input_shape)
-    result.set_uid(RESULT).set_dim(made["dim"]).set_stride(made["stride"]).set_output(True)
+    made = _tensor(geometry, convolution.result)
+    result.set_uid(NUMBERS[convolution.result])
+    result.set_dim(made["dim"]).set_stride(made["stride"]).set_output(True)
     try:
         graph.validate()
         graph.build_operation_graph()
@@ -127,7 +141,10 @@ def excluded(dtype: str, tf32: bool) -> tuple[str, ...]:
     return (*EXCLUDED, TF32) if ieee else EXCLUDED
 
 
-def _side(geometry: ConvGeometry, shape: tuple[int, ...]) -> dict[str, list[int]]:
+def _tensor(geometry: ConvGeometry, side: Side) -> dict[str, list[int]]:
+    if side == "filter":
+        return _filter(geometry)
+    shape = geometry.shape_of(side)
     dim = _channel_first(canonical(shape, geometry.data_format))
     return {
         "dim": dim,

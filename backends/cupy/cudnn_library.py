@@ -10,9 +10,10 @@ from typing import Any
 
 import cupy
 
-from opspec.backends.cupy.cudnn import build
+from opspec.backends.cupy.convolution import Convolution
+from opspec.backends.cupy.cudnn import NUMBERS, build
 from opspec.backends.cupy.port import CudnnPlan
-from opspec.geometry import ConvGeometry
+from opspec.geometry import Side
 
 MOST_PLANS = 256
 
@@ -29,23 +30,23 @@ class CudnnLibrary:
         self._lock = threading.Lock()
         self._kept = lru_cache(MOST_PLANS)(self._build)
 
-    def plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+    def plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
         """Return cuDNN's plan on the current device, or None if it has none."""
         with self._lock:
-            return self._kept(cupy.cuda.runtime.getDevice(), geometry, tf32)
+            return self._kept(cupy.cuda.runtime.getDevice(), convolution, tf32)
 
-    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+    def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
         """Run a plan on the current stream."""
         import cudnn
 
-        pointers = {number: array.data.ptr for number, array in arrays.items()}
+        pointers = {NUMBERS[side]: array.data.ptr for side, array in arrays.items()}
         with self._lock:
             handle = self._handle(cupy.cuda.runtime.getDevice())
             cudnn.set_stream(handle=handle, stream=cupy.cuda.get_current_stream().ptr)
             plan.graph.execute(pointers, workspace.data.ptr, handle=handle)
 
-    def _build(self, device: int, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
-        return build(geometry, tf32=tf32, handle=self._handle(device))
+    def _build(self, device: int, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
+        return build(convolution, tf32=tf32, handle=self._handle(device))
 
     def _handle(self, device: int) -> Any:
         import cudnn

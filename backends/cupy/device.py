@@ -12,10 +12,11 @@ import cupy
 import numpy as np
 
 from opspec.backends.cupy.compiler import module_file
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.cudnn_library import CudnnLibrary, missing
 from opspec.backends.cupy.kernels import Kernel
 from opspec.backends.cupy.port import CudnnPlan, Traits
-from opspec.geometry import ConvGeometry
+from opspec.geometry import Side
 
 # More than this must be asked for, kernel by kernel.
 SHARED_BYTES_FOR_ALL = 48 * 1024
@@ -57,8 +58,12 @@ class DevicePort:
         """Return the array, or a copy in C order."""
         return cupy.ascontiguousarray(array)
 
-    def multiply(self, left: Any, right: Any, result: Any) -> None:
-        """Set result = left @ right.T by cuBLAS."""
+    def copy(self, source: Any, target: Any) -> None:
+        """Copy an array into another of its shape and dtype on the current stream."""
+        cupy.copyto(target, source)
+
+    def multiply(self, left: Any, right: Any, result: Any, *, add: bool = False) -> None:
+        """Set result = left @ right.T, or add that to it, by cuBLAS."""
         from cupy_backends.cuda.libs import cublas
 
         rows, depth = left.shape
@@ -83,10 +88,10 @@ class DevicePort:
             left.data.ptr,
             CUBLAS_TYPES[kind],
             left_step,
-            zero.ctypes.data,
+            (one if add else zero).ctypes.data,
             result.data.ptr,
             CUBLAS_TYPES[result.dtype.name],
-            columns,
+            max(result.strides[0] // result.itemsize, columns),
             COMPUTE_64F if kind == "float64" else COMPUTE_32F,
             DEFAULT_ALGORITHM,
         )
@@ -100,11 +105,11 @@ class DevicePort:
         function = self._function(kernel)
         function((blocks,), (kernel.threads,), arguments, shared_mem=kernel.shared_bytes)
 
-    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+    def cudnn_plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
         """Return cuDNN's plan on the current device, or None if it has none."""
-        return self._cudnn.plan(geometry, tf32)
+        return self._cudnn.plan(convolution, tf32)
 
-    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+    def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
         """Run a plan on the current stream."""
         self._cudnn.execute(plan, arrays, workspace)
 

@@ -1,8 +1,8 @@
 """Hands in the kernels that run on the device; imported at the first call."""
 
 from opspec.backends.cupy import backend, tiers
-from opspec.backends.cupy.conv3d_backprop_input_v2 import implement
 from opspec.backends.cupy.device import DevicePort
+from opspec.backends.cupy.operations import implement
 from opspec.backends.cupy.settings import TIERS
 
 port = DevicePort()

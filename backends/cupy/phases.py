@@ -5,6 +5,10 @@ small side when stride * o = r + stride * j + before - t * dilation. So stride m
 r + before - t * dilation, whatever j is: the taps that can are those of phase r, and they are
 
     t = first_tap + i * step_of_taps(window),     o = j + first - i * step_back(window)
+
+Of the convolution itself there is one phase, whose taps read from the large side at
+
+    t = first_tap + i,     stride * j + first + i * dilation
 """
 
 from math import gcd
@@ -25,7 +29,7 @@ class Phase(NamedTuple):
     first_tap
         The first of those.
     first
-        What to add to j to get the small-side position that it reads.
+        What to add to j (forward, to stride * j) to get the position that it reads.
     """
 
     positions: int
@@ -66,3 +70,13 @@ def phase(window: Window, remainder: int) -> Phase:
     if skipped >= stop:
         return Phase(positions, 0, 0, 0)
     return Phase(positions, stop - skipped, tap + skipped * step, first - skipped * back)
+
+
+def forward_phase(window: Window) -> Phase:
+    """Return all positions of the small side, without the taps that only reach outside."""
+    last = (window.output - 1) * window.stride - window.before
+    skipped = max(0, -(last // window.dilation))
+    stop = min(window.kernel, (window.input - 1 + window.before) // window.dilation + 1)
+    if skipped >= stop or window.output == 0:
+        return Phase(window.output, 0, 0, 0)
+    return Phase(window.output, stop - skipped, skipped, skipped * window.dilation - window.before)

@@ -1,14 +1,14 @@
 """Cutting a problem where it is too large for a kernel's integers or for the workspace.
 
-A piece is a box of the result. It is a problem of its own: the padding says where its box starts,
-and it sees only those positions of `out_backprop` from which any tap reaches the box.
+A piece is a box of one side. It is a problem of its own: the padding says where its box starts, and
+of the other side it sees only those positions from or to which any tap reaches.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from opspec.geometry import ConvGeometry, Window, channel_axis
+from opspec.geometry import ConvGeometry, Side, Window, channel_axis
 
 Slices = tuple[slice, ...]
 
@@ -21,27 +21,31 @@ class Piece:
     ----------
     geometry
         The problem that it is.
-    data
-        Which part of `out_backprop` it reads.
-    result
-        Which part of the result it makes.
+    box
+        Which part of the side that was cut it is.
+    read
+        Which part of the other side belongs to it.
     """
 
     geometry: ConvGeometry
-    data: Slices
-    result: Slices
+    box: Slices
+    read: Slices
 
 
-def pieces(geometry: ConvGeometry, batch: int, lengths: tuple[int, int, int]) -> Iterator[Piece]:
-    """Cut a problem into boxes of at most `batch` entries and `lengths` positions."""
+def pieces(
+    geometry: ConvGeometry, side: Side, batch: int, lengths: tuple[int, int, int]
+) -> Iterator[Piece]:
+    """Cut ``"input"`` or ``"output"`` into boxes of at most `batch` entries and `lengths`."""
     windows = geometry.windows
-    starts = [range(0, w.input, length) for w, length in zip(windows, lengths, strict=True)]
+    backward = side == "input"
+    sizes = [window.input if backward else window.output for window in windows]
+    starts = [range(0, size, length) for size, length in zip(sizes, lengths, strict=True)]
     for entry in range(0, geometry.batch, batch):
         entries = slice(entry, min(entry + batch, geometry.batch))
         for corner in product(*starts):
             cuts = [
-                cut(window, start, min(start + length, window.input))
-                for window, start, length in zip(windows, corner, lengths, strict=True)
+                (cut if backward else forward_cut)(window, start, min(start + length, size))
+                for window, start, length, size in zip(windows, corner, lengths, sizes, strict=True)
             ]
             depth, height, width = (window for window, _, _ in cuts)
             part = replace(
@@ -49,13 +53,13 @@ def pieces(geometry: ConvGeometry, batch: int, lengths: tuple[int, int, int]) ->
             )
             yield Piece(
                 part,
+                _slices(geometry, entries, [box for _, _, box in cuts]),
                 _slices(geometry, entries, [read for _, read, _ in cuts]),
-                _slices(geometry, entries, [made for _, _, made in cuts]),
             )
 
 
 def cut(window: Window, start: int, stop: int) -> tuple[Window, slice, slice]:
-    """Return the window of positions `start` to `stop`, what it reads, and what it makes."""
+    """Return the window of large-side positions `start` to `stop`, what it reads, and its box."""
     reach = (window.kernel - 1) * window.dilation
     first = max(0, -((reach - window.before - start) // window.stride))
     last = min(window.output - 1, (stop - 1 + window.before) // window.stride)
@@ -68,6 +72,17 @@ def cut(window: Window, start: int, stop: int) -> tuple[Window, slice, slice]:
         before=window.before + start - first * window.stride,
     )
     return part, slice(first, first + output), slice(start, stop)
+
+
+def forward_cut(window: Window, start: int, stop: int) -> tuple[Window, slice, slice]:
+    """Return the window of small-side positions `start` to `stop`, what it reads, and its box."""
+    lowest, highest = window.landing(start, 0), window.landing(stop - 1, window.kernel - 1)
+    first = max(0, lowest)
+    input = max(0, min(window.input, highest + 1) - first)
+    first = first if input else 0
+    before = first - lowest if input else 0
+    part = replace(window, input=input, output=stop - start, before=before)
+    return part, slice(first, first + input), slice(start, stop)
 
 
 def _slices(geometry: ConvGeometry, batch: slice, spatial: list[slice]) -> Slices:

@@ -1,4 +1,4 @@
-"""All that the backend asks of a device: the six things that need a driver.
+"""All that the backend asks of a device: the things that need a driver.
 
 Everything else (checks, plans, views of arrays) is the same code wherever it runs, on genuine
 `cupy.ndarray` objects. The device's port is in `device.py`; `emulator/` has one without a device.
@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.kernels import Kernel
-from opspec.geometry import ConvGeometry
+from opspec.geometry import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,15 @@ class Port(Protocol):
         """Return the array, or a copy in C order."""
         ...
 
-    def multiply(self, left: Any, right: Any, result: Any) -> None:
+    def copy(self, source: Any, target: Any) -> None:
+        """Copy an array into another of its shape and dtype; both may lie in any way."""
+        ...
+
+    def multiply(self, left: Any, right: Any, result: Any, *, add: bool = False) -> None:
         """Set result = left @ right.T, added up in float32 or wider, without TF32.
 
-        Each is a matrix with one contiguous axis; `result` is in C order. It may be of a wider
-        dtype than the operands.
+        Each is a matrix with one contiguous axis, `result`'s being the last. It may be of a wider
+        dtype than the operands. With `add`, the product is added to what it holds.
         """
         ...
 
@@ -89,20 +94,20 @@ class Port(Protocol):
         """Launch a kernel on the current stream."""
         ...
 
-    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+    def cudnn_plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
         """Return cuDNN's plan on the current device, or None if it has none. Kept.
 
         Parameters
         ----------
-        geometry
+        convolution
             The problem.
         tf32
             Whether float32 may be rounded to TF32.
         """
         ...
 
-    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
-        """Run a plan on the current stream, with its operands by their numbers."""
+    def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
+        """Run a plan on the current stream, with its sides."""
         ...
 
     def release_memory(self) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 import opspec
 from gpu.machines import Machine, require_torch
-from gpu.problems import Problem, each_tier, require_same
+from gpu.problems import OPERATIONS, Problem, columns_bytes, each_tier, require_same
 from gpu.session import Budget
 from opspec.dtypes import FLOATING
 
@@ -20,28 +21,30 @@ ROWS_AT_ONCE = 20
 def determinism(machine: Machine, budget: Budget) -> dict[str, Any]:
     """Call each tier three times: the same bits, which are the right ones."""
     seen = []
-    for dtype in FLOATING:
-        problem = Problem(machine, dtype)
+    for operation, dtype in product(OPERATIONS, FLOATING):
+        problem = Problem(machine, dtype, operation)
         expected = problem.expected()
         for tier, backend in each_tier(machine, problem):
+            what = f"{operation}, {dtype}, tier {tier}"
             for number in range(3):
                 given = machine.get(problem.run(backend))
-                require_same(given, expected, f"{dtype}, tier {tier}, call {number}")
-            seen.append(f"{tier} {dtype}")
+                require_same(given, expected, f"{what}, call {number}")
+            seen.append(what)
     return {"same bits": seen}
 
 
 def streams(machine: Machine, budget: Budget) -> dict[str, Any]:
     """Call on streams of the caller's."""
     seen = []
-    for dtype in FLOATING:
-        problem = Problem(machine, dtype)
+    for operation, dtype in product(OPERATIONS, FLOATING):
+        problem = Problem(machine, dtype, operation)
         expected = problem.expected()
         for tier, backend in each_tier(machine, problem):
+            what = f"{operation}, {dtype}, tier {tier}"
             with machine.another_stream():
                 result = problem.run(backend)
-            require_same(machine.get(result), expected, f"{dtype}, tier {tier}, another stream")
-            seen.append(f"{tier} {dtype}")
+            require_same(machine.get(result), expected, f"{what}, another stream")
+            seen.append(what)
     return {"right": seen}
 
 
@@ -56,10 +59,10 @@ def tensors_of_torch(machine: Machine, budget: Budget) -> dict[str, Any]:
     }
     for dtype, kind in kinds.items():
         problem = Problem(machine, dtype)
-        problem.filter, problem.data = (
-            machine.from_torch(machine.to_torch(array).clone())
-            for array in (problem.filter, problem.data)
-        )
+        problem.operands = {
+            name: machine.from_torch(machine.to_torch(array).clone())
+            for name, array in problem.operands.items()
+        }
         result = problem.run(machine.backends["cupy"])
         tensor = machine.to_torch(result)
         if tensor.dtype != kind:
@@ -73,13 +76,16 @@ def scarce_memory(machine: Machine, budget: Budget) -> dict[str, Any]:
     """Let the columns of tier gemm have less memory than they take."""
     from opspec.backends.cupy import columns
 
-    problem = Problem(machine, "float32")
-    expected = problem.expected()
-    need = problem.host_data.size // problem.host_data.shape[-1] * 27 * expected.shape[-1] * 4
-    with _least_workspace(columns, need // 64), machine.scarce(expected.nbytes + need // 3):
-        given = machine.get(problem.run(machine.backends["gemm"]))
-    require_same(given, expected, "tier gemm with a third of the memory for columns")
-    return {"columns' bytes": need}
+    needs = {}
+    for operation in OPERATIONS:
+        problem = Problem(machine, "float32", operation)
+        expected = problem.expected()
+        need = columns_bytes(machine)
+        with _least_workspace(columns, need // 64), machine.scarce(expected.nbytes + need // 3):
+            given = machine.get(problem.run(machine.backends["gemm"]))
+        require_same(given, expected, f"{operation}, a third of the memory for columns")
+        needs[operation] = need
+    return {"columns' bytes": needs}
 
 
 @contextmanager
@@ -112,8 +118,8 @@ def beyond_32_bits(machine: Machine, budget: Budget) -> dict[str, Any]:
     )
     for first in range(0, half, ROWS_AT_ONCE):
         part = data[0, first : first + ROWS_AT_ONCE, :, :, 0]
-        product = part[:, None, :, None, :, None] * filter[None, :, None, :, None, :, 0, 0]
-        expected = product.reshape(2 * len(part), size, size)
+        products = part[:, None, :, None, :, None] * filter[None, :, None, :, None, :, 0, 0]
+        expected = products.reshape(2 * len(part), size, size)
         given = machine.get(result[0, 2 * first : 2 * first + 2 * len(part), :, :, 0])
         require_same(given, expected, f"planes {2 * first} and on of {size}")
     return {"elements": size**3}

@@ -24,9 +24,9 @@ class Dry:
     dry = True
 
     def __init__(self) -> None:
-        from opspec.backends.cupy.conv3d_backprop_input_v2 import implement
         from opspec.backends.cupy.emulator import build, emulated, memory
         from opspec.backends.cupy.emulator.host import HostPort
+        from opspec.backends.cupy.operations import implement
 
         if why := build.unavailable():
             raise SystemExit(f"gpu_run: {why}")

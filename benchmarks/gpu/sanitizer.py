@@ -15,14 +15,23 @@ from gpu.session import Budget, NotHere
 TOOLS = ("memcheck", "racecheck")
 FAULTS = "ERROR SUMMARY: 0 errors"
 NO_HAZARDS = "RACECHECK SUMMARY: 0 hazards"
-# Tier, dtype, data format, channels of the result and of out_backprop.
+INPUT, OUTPUT, FILTER = "Conv3DBackpropInputV2", "Conv3D", "Conv3DBackpropFilterV2"
+# Operation, tier, dtype, data format, channels of the large and of the small side.
 TINY = (
-    ("simt", "float32", "NDHWC", 8, 16),
-    ("simt", "float64", "NCDHW", 5, 3),
-    ("simt", "float16", "NDHWC", 5, 7),
-    ("tensor", "float16", "NDHWC", 16, 32),
-    ("tensor", "bfloat16", "NCDHW", 9, 5),
-    ("gemm", "float32", "NDHWC", 8, 16),
+    (INPUT, "simt", "float32", "NDHWC", 8, 16),
+    (INPUT, "simt", "float64", "NCDHW", 5, 3),
+    (INPUT, "simt", "float16", "NDHWC", 5, 7),
+    (INPUT, "tensor", "float16", "NDHWC", 16, 32),
+    (INPUT, "tensor", "bfloat16", "NCDHW", 9, 5),
+    (INPUT, "gemm", "float32", "NDHWC", 8, 16),
+    (OUTPUT, "simt", "float32", "NDHWC", 16, 8),
+    (OUTPUT, "tensor", "float16", "NDHWC", 32, 16),
+    (OUTPUT, "tensor", "bfloat16", "NCDHW", 5, 9),
+    (OUTPUT, "gemm", "float32", "NCDHW", 16, 8),
+    (FILTER, "simt", "float32", "NDHWC", 16, 8),
+    (FILTER, "tensor", "float16", "NDHWC", 32, 16),
+    (FILTER, "tensor", "bfloat16", "NCDHW", 5, 9),
+    (FILTER, "gemm", "float16", "NDHWC", 16, 8),
 )
 
 
@@ -65,36 +74,40 @@ def main() -> None:
     import opspec
     from gpu.device import Gpu
     from gpu.dry import Dry
-    from opspec.conformance.oracle import exact_sum
+    from gpu.problems import ORACLES, RESULTS
     from opspec.dtypes import numpy_dtype
 
     machine: Machine = Dry() if "--dry" in sys.argv else Gpu()
     rng = np.random.default_rng(20261203)
-    for tier, dtype, data_format, made, contracted in TINY:
+    for operation, tier, dtype, data_format, large, small in TINY:
         channels_last = data_format == "NDHWC"
-        data_shape = (1, 3, 4, 5, contracted) if channels_last else (1, contracted, 3, 4, 5)
-        sizes = (1, 6, 8, 10, made) if channels_last else (1, made, 6, 8, 10)
-        steps = (1, 2, 2, 2, 1) if channels_last else (1, 1, 2, 2, 2)
-        filter, data = (
-            rng.integers(-2, 3, shape).astype(numpy_dtype(dtype))
-            for shape in ((3, 3, 3, made, contracted), data_shape)
-        )
+        shapes = {
+            "input": (1, 6, 8, 10, large) if channels_last else (1, large, 6, 8, 10),
+            "filter": (3, 3, 3, large, small),
+            "out_backprop": (1, 3, 4, 5, small) if channels_last else (1, small, 3, 4, 5),
+        }
         attributes: dict[str, Any] = {
-            "input_sizes": list(sizes),
-            "strides": list(steps),
+            "strides": [1, 2, 2, 2, 1] if channels_last else [1, 1, 2, 2, 2],
             "padding": "SAME",
             "data_format": data_format,
             "dilations": [1] * 5,
         }
-        given = opspec.raw_ops.Conv3DBackpropInputV2(
-            filter=machine.put(filter),
-            out_backprop=machine.put(data),
+        made, sizes = RESULTS[operation]
+        if sizes:
+            attributes[sizes] = list(shapes[made])
+        operands = {
+            name: rng.integers(-2, 3, shape).astype(numpy_dtype(dtype))
+            for name, shape in shapes.items()
+            if name != made
+        }
+        given = getattr(opspec.raw_ops, operation)(
+            **{name: machine.put(array) for name, array in operands.items()},
             **attributes,
             backend=machine.backends[tier],
         )
-        expected = exact_sum(filter=filter, out_backprop=data, **attributes)
-        if (machine.get(given) != expected.astype(data.dtype)).any():
-            raise AssertionError(f"tier {tier}, {dtype}, {data_format}: a wrong result")
+        expected = ORACLES[operation](**operands, **attributes)
+        if (machine.get(given) != expected.astype(numpy_dtype(dtype))).any():
+            raise AssertionError(f"{operation}, {tier}, {dtype}, {data_format}: a wrong result")
     print(f"{len(TINY)} tiny calls are right")
 
 

@@ -1,5 +1,6 @@
 """The tier "cudnn" without a GPU: when it is chosen, what it tells cuDNN, and what comes after."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 
 import opspec
 from opspec.conformance.case import golden
-from opspec.conformance.oracle import exact_sum
-from opspec.dtypes import FLOATING
+from opspec.conformance.oracle import exact_sum, forward_sum
+from opspec.conformance.oracle_siblings import exact_filter_sum
+from opspec.dtypes import FLOATING, numpy_dtype
 from opspec.errors import UnsupportedByBackend
-from opspec.geometry import DATA_FORMATS, ConvGeometry, Window
+from opspec.geometry import DATA_FORMATS, ConvGeometry, Side, Window
 from opspec.registry import Backend, Capabilities
 
 pytest.importorskip(
@@ -19,7 +21,8 @@ pytest.importorskip(
 
 from opspec.backends.cupy import cudnn
 from opspec.backends.cupy.choice import Wishes, choose
-from opspec.backends.cupy.conv3d_backprop_input_v2 import compute, explain
+from opspec.backends.cupy.compute import compute, explain
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.emulator import build, cudnn_port, memory
 from opspec.backends.cupy.emulator.host import HostPort
 from opspec.backends.cupy.port import CudnnPlan, Traits
@@ -27,6 +30,12 @@ from opspec.backends.cupy.port import CudnnPlan, Traits
 if why := build.unavailable():
     pytest.skip(why, allow_module_level=True)
 
+SIDES: tuple[Side, ...] = ("input", "output", "filter")
+FOLDERS = {
+    "Conv3D": "conv3d",
+    "Conv3DBackpropFilterV2": "conv3d_backprop_filter_v2",
+    "Conv3DBackpropInputV2": "conv3d_backprop_input_v2",
+}
 WITH_CUDNN = Traits(90, 4, 227 * 1024)
 needs_library = pytest.mark.skipif(
     cudnn_port.unavailable() is not None,
@@ -34,13 +43,15 @@ needs_library = pytest.mark.skipif(
 )
 
 
-def geometry(dtype: str = "float16", channels: tuple[int, int] = (16, 24)) -> ConvGeometry:
+def convolution(
+    dtype: str = "float16", channels: tuple[int, int] = (16, 24), result: Side = "input"
+) -> Convolution:
     windows = (
         Window.fitted(9, 3, 2, 1, "SAME"),
         Window.fitted(7, 2, 3, 1, "SAME"),
         Window.fitted(6, 3, 1, 2, "SAME"),
     )
-    return ConvGeometry(2, *channels, windows, "NDHWC", dtype)
+    return Convolution(ConvGeometry(2, *channels, windows, "NDHWC", dtype), result)
 
 
 class Played(HostPort):
@@ -49,15 +60,15 @@ class Played(HostPort):
     def __init__(self, plan: CudnnPlan | None, scarce: bool = False) -> None:
         super().__init__(traits=WITH_CUDNN)
         self._plan, self._scarce = plan, scarce
-        self.asked: list[tuple[ConvGeometry, bool]] = []
-        self.given: list[tuple[dict[int, Any], Any]] = []
+        self.asked: list[tuple[Convolution, bool]] = []
+        self.given: list[tuple[dict[Side, Any], Any]] = []
         self.released = 0
 
-    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
-        self.asked.append((geometry, tf32))
+    def cudnn_plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
+        self.asked.append((convolution, tf32))
         return self._plan
 
-    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+    def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
         self.given.append((arrays, workspace))
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -69,32 +80,39 @@ class Played(HostPort):
         self.released += 1
 
 
-def operands(problem: ConvGeometry) -> tuple[Any, Any]:
+def operands(problem: Convolution) -> dict[Side, Any]:
     rng = np.random.default_rng(20261203)
-    shapes = problem.filter_shape, problem.output_shape
-    filter, data = (rng.integers(-2, 3, shape).astype(problem.dtype) for shape in shapes)
-    return filter, data
+    geometry = problem.geometry
+    return {
+        side: rng.integers(-2, 3, geometry.shape_of(side)).astype(geometry.dtype)
+        for side in SIDES
+        if side != problem.result
+    }
 
 
-def run(port: HostPort, tier: str | None, problem: ConvGeometry) -> Any:
-    filter, data = map(memory.from_numpy, operands(problem))
-    return compute(port, tier, problem, filter, data, None)
+def run(port: HostPort, tier: str | None, problem: Convolution) -> Any:
+    given = {side: memory.from_numpy(array) for side, array in operands(problem).items()}
+    return compute(port, tier, problem, given, None)
 
 
-def expected(problem: ConvGeometry) -> Any:
-    filter, data = operands(problem)
-    return exact_sum(
-        input_sizes=list(problem.input_shape),
-        filter=filter,
-        out_backprop=data,
-        strides=[1, *(window.stride for window in problem.windows), 1],
-        padding="SAME",
-        data_format="NDHWC",
-        dilations=[1, *(window.dilation for window in problem.windows), 1],
-    )
+def expected(problem: Convolution) -> Any:
+    given, windows = operands(problem), problem.geometry.windows
+    attributes: dict[str, Any] = {
+        "strides": [1, *(window.stride for window in windows), 1],
+        "padding": "SAME",
+        "data_format": "NDHWC",
+        "dilations": [1, *(window.dilation for window in windows), 1],
+    }
+    if problem.result == "output":
+        return forward_sum(input=given["input"], filter=given["filter"], **attributes)
+    attributes["out_backprop"] = given["output"]
+    sizes = list(problem.result_shape)
+    if problem.result == "filter":
+        return exact_filter_sum(input=given["input"], filter_sizes=sizes, **attributes)
+    return exact_sum(input_sizes=sizes, filter=given["filter"], **attributes)
 
 
-def is_right(result: Any, problem: ConvGeometry) -> bool:
+def is_right(result: Any, problem: Convolution) -> bool:
     return bool((memory.to_numpy(result).astype(np.float64) == expected(problem)).all())
 
 
@@ -112,50 +130,66 @@ def is_right(result: Any, problem: ConvGeometry) -> bool:
 def test_it_is_chosen_where_it_has_tensor_cores(
     dtype: str, channels: tuple[int, int], tf32: bool, tier: str
 ) -> None:
-    problem = geometry(dtype, channels)
+    problem = convolution(dtype, channels)
     assert choose(problem, WITH_CUDNN, Wishes(tf32=tf32)).tier == tier
 
 
 def test_it_gets_the_filter_as_its_engines_want_it_and_memory_to_work_in() -> None:
-    problem = geometry()
+    problem = convolution()
     port = Played(CudnnPlan(None, 1000))
     result = run(port, None, problem)
     (given,) = port.given
     arrays, workspace = given
-    filter, data = operands(problem)
-    arranged = memory.to_numpy(arrays[cudnn.FILTER])
-    assert arrays[cudnn.FILTER].flags.c_contiguous
-    assert (arranged == filter.transpose(4, 0, 1, 2, 3)).all()
-    assert (memory.to_numpy(arrays[cudnn.LOSS]) == data).all()
-    assert arrays[cudnn.RESULT] is result
+    handed = operands(problem)
+    arranged = memory.to_numpy(arrays["filter"])
+    assert arrays["filter"].flags.c_contiguous
+    assert (arranged == handed["filter"].transpose(4, 0, 1, 2, 3)).all()
+    assert (memory.to_numpy(arrays["output"]) == handed["output"]).all()
+    assert arrays["input"] is result
     assert (workspace.size, workspace.dtype) == (1000, np.uint8)
     assert port.asked == [(problem, False)]
     assert port.launched == []
 
 
-def test_without_a_plan_the_next_tier_computes() -> None:
-    problem = geometry()
+def test_a_filter_is_made_as_its_engines_make_it_and_copied_to_where_it_belongs() -> None:
+    problem = convolution(result="filter")
+
+    class Filled(Played):
+        def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
+            made = memory.as_numpy(arrays["filter"])
+            made[...] = np.arange(made.size).reshape(made.shape)
+
+    result = memory.to_numpy(run(Filled(CudnnPlan(None, 0)), None, problem))
+    counted = np.arange(result.size).reshape(24, 3, 2, 3, 16)
+    assert (result == counted.transpose(1, 2, 3, 4, 0).astype(np.float16)).all()
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_without_a_plan_the_next_tier_computes(side: Side) -> None:
+    problem = convolution(result=side)
     port = Played(None)
     assert is_right(run(port, None, problem), problem)
-    assert all(name.startswith("tensor") for name in port.launched)
+    assert "tensor" in port.launched[0]
     assert explain(port, None, problem).startswith("tier tensor")
     with pytest.raises(UnsupportedByBackend, match=r"tier cudnn: cuDNN has no engine for it"):
         run(port, "cudnn", problem)
 
 
-def test_without_memory_for_its_workspace_the_next_tier_computes() -> None:
-    problem = geometry()
+@pytest.mark.parametrize("side", SIDES)
+def test_without_memory_for_its_workspace_the_next_tier_computes(side: Side) -> None:
+    problem = convolution(result=side)
     port = Played(CudnnPlan(None, 1000), scarce=True)
     assert is_right(run(port, None, problem), problem)
     assert (port.released, port.given) == (1, [])
-    assert all(name.startswith("tensor") for name in port.launched)
+    assert "tensor" in port.launched[0]
     with pytest.raises(UnsupportedByBackend, match=r"tier cudnn: there is no memory"):
         run(port, "cudnn", problem)
 
 
 def test_more_elements_than_its_engines_count_are_refused() -> None:
     window = Window.fitted(1200, 2, 2, 1, "SAME")
-    large = ConvGeometry(1, 16, 16, (window, window, window), "NDHWC", "float16")
+    windows = (window, window, window)
+    large = Convolution(ConvGeometry(1, 16, 16, windows, "NDHWC", "float16"), "input")
     assert choose(large, WITH_CUDNN, Wishes()).tier == "tensor"
     with pytest.raises(UnsupportedByBackend, match=r"32-bit integers; given 27648000000"):
         choose(large, WITH_CUDNN, Wishes(tier="cudnn"))
@@ -170,7 +204,7 @@ def test_where_it_is_missing_the_reason_says_what_to_install(
     assert str(cudnn_library.missing()).startswith("cuDNN's frontend is not installed; pip install")
     traits = Traits(90, 4, 227 * 1024, (("cudnn", str(cudnn_library.missing())),))
     with pytest.raises(UnsupportedByBackend, match=r"tier cudnn: .*opspec\[cudnn13\]"):
-        choose(geometry(), traits, Wishes(tier="cudnn"))
+        choose(convolution(), traits, Wishes(tier="cudnn"))
 
 
 def test_float32_keeps_to_engines_without_tensor_cores_unless_tf32_is_allowed() -> None:
@@ -181,29 +215,41 @@ def test_float32_keeps_to_engines_without_tensor_cores_unless_tf32_is_allowed() 
         assert {"NONDETERMINISTIC", "DOWN_CONVERT_INPUTS"} < set(cudnn.excluded(dtype, tf32=True))
 
 
-def golden_problems() -> dict[str, ConvGeometry]:
+def golden_problems() -> dict[str, Convolution]:
     """Return the problem of every golden case that has something to add up."""
-    seen: list[ConvGeometry] = []
+    seen: list[Convolution] = []
     recorder = Backend(
         name="recorder",
         arrays="numpy.ndarray",
         capabilities=Capabilities(
-            operations=("Conv3DBackpropInputV2",), dtypes=FLOATING, data_formats=DATA_FORMATS
+            operations=tuple(FOLDERS), dtypes=FLOATING, data_formats=DATA_FORMATS
         ),
     )
 
+    def record(geometry: ConvGeometry, side: Side) -> Any:
+        seen.append(Convolution(geometry, side))
+        return np.zeros(geometry.shape_of(side), numpy_dtype(geometry.dtype))
+
     @recorder.implements("Conv3DBackpropInputV2")
-    def record(geometry: ConvGeometry, filter: Any, out_backprop: Any) -> Any:
-        seen.append(geometry)
-        return np.zeros(geometry.input_shape, filter.dtype)
+    def backprop_input(geometry: ConvGeometry, filter: Any, out_backprop: Any) -> Any:
+        return record(geometry, "input")
+
+    @recorder.implements("Conv3D")
+    def forward(geometry: ConvGeometry, input: Any, filter: Any) -> Any:
+        return record(geometry, "output")
+
+    @recorder.implements("Conv3DBackpropFilterV2")
+    def backprop_filter(geometry: ConvGeometry, input: Any, out_backprop: Any) -> Any:
+        return record(geometry, "filter")
 
     problems = {}
-    for lane in ("exact", "bounded"):
-        cases = golden("conv3d_backprop_input_v2", lane)
-        for case in cases.file.cases:
-            opspec.raw_ops.Conv3DBackpropInputV2(**cases.arguments(case), backend=recorder)
-            if not seen[-1].empty:
-                problems[case.name] = seen[-1]
+    for name, folder in FOLDERS.items():
+        for lane in ("exact", "bounded"):
+            cases = golden(folder, lane)
+            for case in cases.file.cases:
+                getattr(opspec.raw_ops, name)(**cases.arguments(case), backend=recorder)
+                if not seen[-1].geometry.empty:
+                    problems[f"{name} {case.name}"] = seen[-1]
     return problems
 
 
@@ -211,11 +257,12 @@ def golden_problems() -> dict[str, ConvGeometry]:
 @pytest.mark.parametrize("device", ["T4", "A100", "H200"])
 def test_it_has_a_plan_for_every_golden_problem(device: str) -> None:
     problems = golden_problems()
-    assert len(problems) > 80
+    assert len(problems) > 200
     for name, problem in problems.items():
-        for tf32 in (False, True):
+        dtype = problem.geometry.dtype
+        for tf32 in (False, True)[: 1 + (dtype == "float32")]:
             plan = cudnn_port.CudnnPort(device).cudnn_plan(problem, tf32)
-            if (device, problem.dtype) == ("T4", "bfloat16"):
+            if (device, dtype) == ("T4", "bfloat16"):
                 assert plan is None, "the first architecture with bfloat16 is the next one"
             else:
                 assert plan is not None, (name, device, tf32)
@@ -226,32 +273,33 @@ def test_it_has_a_plan_for_every_golden_problem(device: str) -> None:
 def test_a_plan_that_would_take_too_much_memory_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cudnn, "WORKSPACE", -1)
     described = cudnn_port.described("H200")
-    assert cudnn.build(geometry(), tf32=False, device_property=described) is None
+    assert cudnn.build(convolution(), tf32=False, device_property=described) is None
 
 
 @needs_library
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_what_a_plan_says_is_the_operation(dtype: str) -> None:
-    problem = geometry(dtype)
+@pytest.mark.parametrize("side", SIDES)
+def test_what_a_plan_says_is_the_operation(side: Side, dtype: str) -> None:
+    problem = convolution(dtype, result=side)
     assert is_right(run(cudnn_port.CudnnPort(), "cudnn", problem), problem)
 
 
 @needs_library
 def test_padding_on_the_wrong_side_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = geometry()
+    problem = convolution()
     monkeypatch.setattr(cudnn, "_after", lambda window: window.before)
     turned = tuple(
         Window(w.input, w.output, w.kernel, w.stride, w.dilation, w.after, w.before)
-        for w in problem.windows
+        for w in problem.geometry.windows
     )
     plan = cudnn.build(
-        ConvGeometry(2, 16, 24, turned, "NDHWC", "float16"),  # type: ignore[arg-type]
+        problem.of(replace(problem.geometry, windows=turned)),  # type: ignore[arg-type]
         tf32=False,
         device_property=cudnn_port.described("H200"),
     )
 
     class Turned(cudnn_port.CudnnPort):
-        def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+        def cudnn_plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
             return plan
 
     assert not is_right(run(Turned(), "cudnn", problem), problem)

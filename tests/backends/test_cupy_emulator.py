@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -13,26 +14,32 @@ import pytest
 
 import opspec
 from opspec import dtypes
-from opspec.conformance.oracle import exact_sum
+from opspec.conformance.oracle import exact_sum, forward_sum
+from opspec.conformance.oracle_siblings import exact_filter_sum
 from opspec.errors import UnsupportedByBackend
-from opspec.geometry import ConvGeometry, Window
+from opspec.geometry import ConvGeometry, Side, Window
 
 cupy = pytest.importorskip(
     "cupy", reason="CuPy is not installed; it comes with opspec[emulator] and needs no GPU here"
 )
 
-from opspec.backends.cupy import columns, kernels, plan, settings  # noqa: E402
-from opspec.backends.cupy.conv3d_backprop_input_v2 import compute  # noqa: E402
+from opspec.backends.cupy import columns, filter_kernels, kernels, plan, settings  # noqa: E402
+from opspec.backends.cupy.choice import Choice  # noqa: E402
+from opspec.backends.cupy.compute import compute  # noqa: E402
+from opspec.backends.cupy.convolution import Convolution  # noqa: E402
 from opspec.backends.cupy.emulator import build, memory  # noqa: E402
 from opspec.backends.cupy.emulator.host import ORDERS, TRAITS, HostPort  # noqa: E402
-from opspec.backends.cupy.kernels import Kernel, Tile  # noqa: E402
+from opspec.backends.cupy.kernels import Kernel  # noqa: E402
+from opspec.backends.cupy.plan import Lie, contiguous  # noqa: E402
 from opspec.backends.cupy.problem import problems  # noqa: E402
+from opspec.backends.cupy.tile import TILES, Tile  # noqa: E402
 
 if why := build.unavailable():
     pytest.skip(why, allow_module_level=True)
 
 Array = np.ndarray[Any, Any]
-WAYS = ("vector", "by_channel", "by_row")
+WAYS = kernels.WAYS
+SIDES: tuple[Side, ...] = ("input", "output", "filter")
 # cuDNN's plans have a test of their own.
 OWN_TIERS = tuple(tier for tier in settings.TIERS if tier != "cudnn")
 
@@ -41,15 +48,19 @@ OWN_TIERS = tuple(tier for tier in settings.TIERS if tier != "cudnn")
 class Call:
     """A problem of whole numbers, with the sums that are right."""
 
-    geometry: ConvGeometry
-    filter: Array
-    data: Array
+    convolution: Convolution
+    operands: dict[Side, Array]
     expected: Array
+
+    @property
+    def geometry(self) -> ConvGeometry:
+        return self.convolution.geometry
 
 
 def call(
     dtype: str = "float32",
     way: str = "vector",
+    result: Side = "input",
     *,
     size: tuple[int, int, int] = (7, 6, 5),
     kernel: tuple[int, int, int] = (3, 2, 4),
@@ -59,42 +70,60 @@ def call(
     batch: int = 2,
     padding: str = "SAME",
 ) -> Call:
-    """Return a call that the kernels read in a certain way; nothing about it is alike twice."""
+    """Return a call that the kernels read in a certain way; nothing about it is alike twice.
+
+    The channels are those of the result, for a filter its last, and those of what is read.
+    """
     data_format = "NCDHW" if way == "by_row" else "NDHWC"
     made, contracted = channels
     contracted -= way != "vector"
+    # Tensor cores take vectors of a forward filter, and of a gradient, too.
+    made += 5 * (result != "input" and way == "vector")
+    sides = (made, contracted) if result == "input" else (contracted, made)
     depth, height, width = (
         Window.fitted(n, k, s, d, padding)
         for n, k, s, d in zip(size, kernel, stride, dilation, strict=True)
     )
-    geometry = ConvGeometry(batch, made, contracted, (depth, height, width), data_format, dtype)
+    geometry = ConvGeometry(batch, *sides, (depth, height, width), data_format, dtype)
     rng = np.random.default_rng(20261202)
     kind = dtypes.numpy_dtype(dtype)
-    filter = rng.integers(-1, 2, geometry.filter_shape).astype(kind)
-    data = rng.integers(-2, 3, geometry.output_shape).astype(kind)
-    steps = (1, *stride, 1) if way != "by_row" else (1, 1, *stride)
-    spacing = (1, *dilation, 1) if way != "by_row" else (1, 1, *dilation)
-    expected = exact_sum(
-        input_sizes=list(geometry.input_shape),
-        filter=filter,
-        out_backprop=data,
-        strides=list(steps),
-        padding=padding,
-        data_format=data_format,
-        dilations=list(spacing),
+    most: dict[Side, int] = {"filter": 1, "input": 2, "output": 2}
+    operands: dict[Side, Array] = {
+        side: rng.integers(-most[side], most[side] + 1, geometry.shape_of(side)).astype(kind)
+        for side in ("filter", "input", "output")
+        if side != result
+    }
+    return Call(Convolution(geometry, result), operands, exact(geometry, operands, padding))
+
+
+def exact(geometry: ConvGeometry, operands: dict[Side, Array], padding: str) -> Array:
+    """Return the side that is missing, in whole numbers."""
+    last = geometry.data_format == "NDHWC"
+    steps, spacing = (
+        [1, *numbers, 1] if last else [1, 1, *numbers]
+        for numbers in zip(*((w.stride, w.dilation) for w in geometry.windows), strict=True)
     )
-    return Call(geometry, filter, data, expected)
+    attributes: dict[str, Any] = {
+        "strides": steps,
+        "padding": padding,
+        "data_format": geometry.data_format,
+        "dilations": spacing,
+    }
+    if "output" not in operands:
+        return forward_sum(input=operands["input"], filter=operands["filter"], **attributes)
+    attributes["out_backprop"] = operands["output"]
+    if "filter" not in operands:
+        sizes = list(geometry.filter_shape)
+        return exact_filter_sum(input=operands["input"], filter_sizes=sizes, **attributes)
+    sizes = list(geometry.input_shape)
+    return exact_sum(input_sizes=sizes, filter=operands["filter"], **attributes)
 
 
 def computed(port: HostPort, tier: str, given: Call) -> Array:
-    made = compute(
-        port,
-        tier,
-        given.geometry,
-        memory.from_numpy(given.filter),
-        memory.from_numpy(given.data),
-        None,
-    )
+    operands: dict[Side, Any] = {
+        side: memory.from_numpy(array) for side, array in given.operands.items()
+    }
+    made = compute(port, tier, given.convolution, operands, None)
     assert isinstance(made, cupy.ndarray)
     assert made.flags.c_contiguous
     return memory.to_numpy(made)
@@ -109,80 +138,100 @@ def is_right(port: HostPort, tier: str, given: Call) -> bool:
 
 @pytest.fixture(autouse=True)
 def plans_made_anew() -> Iterator[None]:
-    plan.products.cache_clear()
+    for planned in (plan.products, filter_kernels.planned):
+        planned.cache_clear()
     yield
-    plan.products.cache_clear()
+    for planned in (plan.products, filter_kernels.planned):
+        planned.cache_clear()
 
 
 def every_tile() -> Iterator[Any]:
-    for dtype, tiles in kernels.SIMT_TILES.items():
-        for tile in tiles:
-            yield pytest.param("simt", dtype, tile, id=f"simt-{dtype}-{tile.rows}x{tile.channels}")
-    for dtype in ("float16", "bfloat16", "float32"):
-        for tile in kernels.TENSOR_TILES:
-            yield pytest.param(
-                "tensor", dtype, tile, id=f"tensor-{dtype}-{tile.rows}x{tile.channels}"
-            )
+    for (side, tier), family in kernels.FAMILY.items():
+        for dtype, tiles in TILES[family].items():
+            for tile in tiles:
+                name = f"{family}-{dtype}-{tile.rows}x{tile.channels}"
+                yield pytest.param(side, tier, dtype, tile, id=name)
 
 
-@pytest.mark.parametrize(("tier", "dtype", "tile"), list(every_tile()))
+@pytest.mark.parametrize(("side", "tier", "dtype", "tile"), list(every_tile()))
 def test_every_kernel_is_right_in_every_order_of_threads(
-    tier: str, dtype: str, tile: Tile, monkeypatch: pytest.MonkeyPatch
+    side: Side, tier: str, dtype: str, tile: Tile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "TENSOR_TILES", (tile,))
-    monkeypatch.setattr(kernels, "SIMT_TILES", {dtype: (tile,)})
+    family = kernels.FAMILY[side, tier]
+    monkeypatch.setitem(TILES, family, {dtype: (tile,)})
+    # So that several blocks share out the places of a filter's gradient.
+    monkeypatch.setattr(filter_kernels, "LEAST_PLACES", 20)
     with settings.allow_tf32(dtype == "float32" and tier == "tensor"):
         for way in WAYS:
+            given = call(dtype, way, side)
             for order in ORDERS:
                 port = HostPort(order)
-                assert is_right(port, tier, call(dtype, way)), (way, order)
-                (name,) = port.launched
-                assert name.startswith(f"{tier}-{dtype}-{tile.rows}x{tile.channels}")
+                assert is_right(port, tier, given), (way, order)
+                name, *more = port.launched
+                assert name.startswith(f"{family}-{dtype}-{tile.rows}x{tile.channels}")
                 assert name.endswith(f"-{way}")
+                assert more == ([f"total-{dtype}"] if side == "filter" else [])
 
 
 @pytest.mark.parametrize("dtype", dtypes.FLOATING)
 @pytest.mark.parametrize("way", WAYS)
-def test_columns_are_added_up_in_every_order_of_threads(dtype: str, way: str) -> None:
+@pytest.mark.parametrize("side", SIDES)
+def test_columns_are_right_in_every_order_of_threads(side: Side, dtype: str, way: str) -> None:
+    given = call(dtype, way, side)
     for order in ORDERS:
-        assert is_right(HostPort(order), "gemm", call(dtype, way))
+        assert is_right(HostPort(order), "gemm", given)
 
 
 @pytest.mark.parametrize("dtype", dtypes.FLOATING)
 @pytest.mark.parametrize("way", WAYS)
-def test_one_tap_is_one_product_and_no_kernel(dtype: str, way: str) -> None:
+@pytest.mark.parametrize("side", SIDES)
+def test_one_tap_is_one_product_and_no_kernel(side: Side, dtype: str, way: str) -> None:
     port = HostPort()
     ones = (1, 1, 1)
-    given = call(dtype, way, kernel=ones, stride=ones, dilation=ones)
+    given = call(dtype, way, side, kernel=ones, stride=ones, dilation=ones)
     assert is_right(port, "gemm", given)
-    assert port.launched == []
+    # Of a gradient by the filter each entry in NCDHW has a product; a half's are added up apart.
+    halves = side == "filter" and way == "by_row" and dtype in ("float16", "bfloat16")
+    assert port.launched == [f"total-{dtype}"] * halves
 
 
 @pytest.mark.parametrize("tier", OWN_TIERS)
-def test_strides_far_above_the_filter(tier: str) -> None:
-    given = call("float16", size=(71, 3, 40), kernel=(2, 1, 3), stride=(70, 2, 37), batch=1)
+@pytest.mark.parametrize("side", SIDES)
+def test_strides_far_above_the_filter(side: Side, tier: str) -> None:
+    given = call(
+        "float16",
+        "vector",
+        side,
+        size=(71, 3, 40),
+        kernel=(2, 1, 3),
+        stride=(70, 2, 37),
+        batch=1,
+    )
     assert is_right(HostPort("shuffled"), tier, given)
 
 
 @pytest.mark.parametrize("tier", OWN_TIERS)
-def test_a_filter_that_no_window_fits_gives_zeros(tier: str) -> None:
-    given = call("float16", size=(2, 3, 4), kernel=(3, 4, 5), padding="VALID")
+@pytest.mark.parametrize("side", ["input", "filter"])
+def test_a_filter_that_no_window_fits_gives_zeros(side: Side, tier: str) -> None:
+    given = call("float16", "vector", side, size=(2, 3, 4), kernel=(3, 4, 5), padding="VALID")
     assert given.geometry.empty
     assert is_right(HostPort(), tier, given)
     assert not given.expected.any()
 
 
 class Scarce(HostPort):
-    """Has memory for arrays up to a size only."""
+    """Has memory for arrays up to a size only, from the second on: the first is the result."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
+        self.made = 0
         self.released = 0
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        if dtype == np.float32 and size > self.most:
+        self.made += 1
+        if self.made > 1 and size > self.most:
             raise MemoryError(f"{size} bytes")
         return super().empty(shape, dtype)
 
@@ -190,51 +239,99 @@ class Scarce(HostPort):
         self.released += 1
 
 
-def test_a_shortage_of_memory_makes_slabs_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = call("float16", size=(20, 18, 16))
+@pytest.mark.parametrize(
+    ("side", "way", "kernel"),
+    [
+        ("input", "vector", "gather"),
+        ("output", "vector", "spread"),
+        ("output", "by_row", "spread"),
+        ("filter", "vector", "spread"),
+        ("filter", "by_row", "spread"),
+    ],
+)
+def test_a_shortage_of_memory_makes_slabs_smaller(
+    side: Side, way: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = call("float32", way, side, size=(20, 18, 16), stride=(1, 2, 1))
     need = columns.columns_bytes(given.geometry)
     monkeypatch.setattr(columns, "WORKSPACE", need)
     monkeypatch.setattr(columns, "LEAST_WORKSPACE", need // 16)
-    port = Scarce(need // 3)
+    port = Scarce(need // 7)
     assert is_right(port, "gemm", given)
-    assert port.released == 2
-    assert len(port.launched) >= 4
-    assert all(name.startswith("gather") for name in port.launched)
+    assert port.released == 3
+    assert len(port.launched) >= 8
+    assert all(name.startswith(kernel) for name in port.launched)
 
 
+@pytest.mark.parametrize("side", SIDES)
 def test_where_there_is_no_memory_for_columns_another_tier_computes(
-    monkeypatch: pytest.MonkeyPatch,
+    side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = call("float16")
+    given = call("float16", "vector", side)
     monkeypatch.setattr(columns, "LEAST_WORKSPACE", columns.WORKSPACE // 4)
     port = Scarce(0)
     assert is_right(port, "gemm", given)
     assert port.released == 3
-    assert [name.split("-")[0] for name in port.launched] == ["simt"]
+    assert [name.split("-")[0] for name in port.launched] == [kernels.FAMILY[side, "simt"]]
+
+
+@pytest.mark.parametrize(("part", "splits"), [(1.0, 4), (0.5, 2), (0.2, 1)])
+def test_a_shortage_of_memory_makes_splits_fewer(
+    part: float, splits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filter_kernels, "LEAST_PLACES", 20)
+    monkeypatch.setattr(filter_kernels, "BLOCKS", 100)
+    given = call("float16", "vector", "filter")
+    four = 4 * 4 * given.expected.size
+    monkeypatch.setattr(filter_kernels, "WORKSPACE", four)
+
+    def planned(room: int) -> int:
+        choice = Choice("simt", "it was asked for")
+        return filter_kernels.planned(given.convolution, lie_of(given), TRAITS, choice, room).count
+
+    assert [planned(four), planned(four // 2), planned(four // 4)] == [4, 2, 1]
+    port = Scarce(int(part * four))
+    assert is_right(port, "simt", given)
+    assert port.released == {4: 0, 2: 1, 1: 2}[splits]
+    families = [name.split("-")[0] for name in port.launched]
+    assert families == ["filter_simt", "total"][: 1 + (splits > 1)]
+
+
+def lie_of(given: Call) -> Lie:
+    data, other = (
+        given.operands[side] for side in (given.convolution.read, given.convolution.other)
+    )
+    return Lie(contiguous(data.shape), contiguous(other.shape), aligned=True)
 
 
 def test_no_memory_for_the_result_is_the_callers_to_know() -> None:
     given = call("float32")
+    port = Scarce(0)
+    port.made = 1
     with pytest.raises(MemoryError):
-        computed(Scarce(0), "simt", given)
+        computed(port, "simt", given)
 
 
 def test_operands_on_two_devices_are_refused() -> None:
     given = call()
-    data = memory.from_numpy(given.data)
+    data, filter = memory.from_numpy(given.operands["output"]), given.operands["filter"]
     elsewhere = cupy.ndarray(
-        given.filter.shape,
-        given.filter.dtype,
+        filter.shape,
+        filter.dtype,
         memptr=cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(1, 2**20, None, device_id=1), 0),
     )
+    operands: dict[Side, Any] = {"filter": elsewhere, "output": data}
     with pytest.raises(UnsupportedByBackend, match="filter on device 1, out_backprop on device 0"):
-        compute(HostPort(), "simt", given.geometry, elsewhere, data, None)
+        compute(HostPort(), "simt", given.convolution, operands, None)
 
 
-def test_tf32_rounds_operands_and_ieee_does_not() -> None:
-    given = call("float32", channels=(8, 8))
+@pytest.mark.parametrize("side", SIDES)
+def test_tf32_rounds_operands_and_ieee_does_not(side: Side) -> None:
+    given = call("float32", "vector", side, channels=(8, 8))
     fine = np.float32(1 + 2**-12)
-    whole = Call(given.geometry, given.filter, given.data * fine, given.expected)
+    read = given.convolution.read
+    operands = {**given.operands, read: given.operands[read] * fine}
+    whole = Call(given.convolution, operands, given.expected)
     exact = given.expected * np.float64(fine)
     with settings.allow_tf32():
         rough = computed(HostPort(), "tensor", whole)
@@ -243,35 +340,52 @@ def test_tf32_rounds_operands_and_ieee_does_not() -> None:
     assert not np.array_equal(rough, exact)
 
 
-def test_what_lies_beyond_32_bits_is_read_and_written() -> None:
+@pytest.mark.parametrize("side", ["input", "output"])
+def test_what_lies_beyond_32_bits_is_read_and_written(side: Side) -> None:
     # Memory that nobody touches costs nothing, so arrays may span what this machine does not have.
     ones = (1, 1, 1)
-    given = call("float16", kernel=ones, stride=ones, dilation=ones, size=(1, 1, 9))
+    given = call("float16", "vector", side, kernel=ones, stride=ones, dilation=ones, size=(1, 1, 9))
     far = 2**33
     port = HostPort()
-    data = memory.empty(given.data.shape, np.float16, (far, 0, 0, 48, 2))
-    memory.as_numpy(data)[...] = given.data
-    result = memory.empty(given.expected.shape, np.float16, (far, 0, 0, 22, 2))
-    filter = memory.from_numpy(given.filter)
+    read = given.operands[given.convolution.read]
+    data = memory.empty(read.shape, np.float16, (far, 0, 0, 48, 2))
+    memory.as_numpy(data)[...] = read
+    line = given.expected.shape[4] * 2
+    result = memory.empty(given.expected.shape, np.float16, (far, 0, 0, line, 2))
+    filter = memory.from_numpy(given.operands["filter"])
     steps = [tuple(s // 2 for s in x.strides) for x in (data, filter, result)]
-    for family, tile in (
-        (kernels.simt, kernels.SIMT_TILES["float16"][1]),
-        (kernels.tensor, kernels.TENSOR_TILES[2]),
-    ):
-        for vector in (True, False):
+    if side == "output":
+        steps[1] = (*steps[1][:3], steps[1][4], steps[1][3])
+    for tier in ("simt", "tensor"):
+        family = kernels.FAMILY[side, tier]
+        for way in WAYS[:2]:
             memory.as_numpy(result)[...] = np.nan
-            ((problem, _, _),) = problems(given.geometry, *steps, wide=False)
-            kernel = family("float16", tile, vector=vector, by_row=False)
-            port.launch(kernel, 1, (data, filter, result, problem))
+            ((problem, _, _),) = problems(given.convolution, *steps, wide=False)
+            tile = TILES[family]["float16"][1]
+            kernel = kernels.product(family, "float16", tile, way)
+            blocks = -(-given.convolution.made_channels // tile.channels)
+            port.launch(kernel, blocks, (data, filter, result, problem))
             assert (memory.to_numpy(result).astype(float) == given.expected).all()
+
+
+@pytest.mark.parametrize("tier", ["simt", "tensor"])
+def test_a_gradient_by_the_filter_reads_beyond_32_bits(tier: str) -> None:
+    given = call("float16", "vector", "filter", size=(1, 1, 9), kernel=(1, 1, 3))
+    far = 2**33
+    arrays: dict[Side, Any] = {}
+    for side, array in given.operands.items():
+        arrays[side] = memory.empty(array.shape, np.float16, (far, 0, 0, 2 * array.shape[4], 2))
+        memory.as_numpy(arrays[side])[...] = array
+    made = compute(HostPort(), tier, given.convolution, arrays, None)
+    assert (memory.to_numpy(made).astype(float) == given.expected).all()
 
 
 # A fault planted in a kernel's source: what is replaced by what, and the call that shows it.
 FAULTS: dict[str, tuple[str, str, str, str, Callable[[], Call]]] = {
     "barrier-after-the-rows-removed": (
         "simt",
-        "row_of(problem, phases, tile.row + i);\n        __syncthreads();",
-        "row_of(problem, phases, tile.row + i);",
+        "row_of<FORWARD>(problem, phases, tile.row + i);\n        __syncthreads();",
+        "row_of<FORWARD>(problem, phases, tile.row + i);",
         "",
         partial(call, "float32"),
     ),
@@ -356,15 +470,15 @@ FAULTS: dict[str, tuple[str, str, str, str, Callable[[], Call]]] = {
     ),
     "written-beyond-the-last-channel": (
         "simt",
-        "if (c < problem.in_channels)\n                    result",
-        "if (c < problem.in_channels + 64)\n                    result",
+        "if (c < problem.made_channels)\n                    result",
+        "if (c < problem.made_channels + 64)\n                    result",
         "",
         partial(call, "float32", batch=1),
     ),
     "filter-read-beyond-its-end": (
         "simt",
-        "at.line < CHANNELS && c < problem.in_channels && k",
-        "at.line < CHANNELS && c < problem.in_channels + 4096 && k",
+        "at.inside() && c < problem.made_channels && k",
+        "at.inside() && c < problem.made_channels + 4096 && k",
         "",
         partial(call, "float32", channels=(3, 2048), kernel=(1, 1, 1)),
     ),
@@ -377,8 +491,8 @@ FAULTS: dict[str, tuple[str, str, str, str, Callable[[], Call]]] = {
     ),
     "vector-of-a-line-between-vectors": (
         "tensor",
-        "copy_16_bytes(line + part * 4, there ? from + offset : from, there);",
-        "copy_16_bytes(line + part * 4, there ? from + offset + 1 : from, there);",
+        "copy_16_bytes(to + part * 4, there ? from + offset : from, there);",
+        "copy_16_bytes(to + part * 4, there ? from + offset + 1 : from, there);",
         "unaligned",
         partial(call, "float16"),
     ),
@@ -398,10 +512,109 @@ FAULTS: dict[str, tuple[str, str, str, str, Callable[[], Call]]] = {
     ),
     "depth-not-padded-with-zeros": (
         "tensor",
-        "k < problem.out_channels && depth.meets(problem, row)",
+        "k < problem.read_channels && depth.meets(problem, row)",
         "depth.meets(problem, row)",
         "",
         partial(call, "float16"),
+    ),
+    "gap-between-windows-forgotten": (
+        "simt",
+        "FORWARD ? j * problem.gap[d] : j",
+        "FORWARD ? j : j",
+        "",
+        partial(call, "float32", "vector", "output"),
+    ),
+    "forward-filter-not-turned": (
+        "tensor",
+        "load_turned_matrices(words, &value[k + lane / 8 % 2 * 8",
+        "load_matrices(words, (const uint32_t*)&value[k + lane / 8 % 2 * 8",
+        "",
+        partial(call, "float16", "vector", "output"),
+    ),
+    "words-of-a-turned-panel-swapped": (
+        "tensor",
+        "[first + lane / 4 + n / 2 * 8]",
+        "[first + lane / 4 + n % 2 * 8]",
+        "",
+        partial(call, "float32", "vector", "output"),
+    ),
+    "forward-filter-read-beyond-its-end": (
+        "simt",
+        "at.inside() && c < problem.made_channels && k < problem.read_channels",
+        "at.inside() && c < problem.made_channels",
+        "",
+        # Its last tap reaches something, and behind it there is nothing.
+        partial(call, "float32", "by_channel", "output", kernel=(3, 2, 2), dilation=(1, 1, 1)),
+    ),
+    "columns-outside-not-zero": (
+        "gemm",
+        "meets(windows, row, place) ? input[row.from + place.from]",
+        "row.inside ? input[row.from + place.from]",
+        "",
+        partial(call, "float32", "vector", "output", channels=(11, 2048), batch=1),
+    ),
+    "barrier-before-the-places-removed": (
+        "simt",
+        "place_of(windows, tile.first + thread, tile.end);\n        __syncthreads();",
+        "place_of(windows, tile.first + thread, tile.end);",
+        "",
+        partial(call, "float32", "vector", "filter"),
+    ),
+    "places-of-the-step-before": (
+        "simt",
+        "memory.place[(step + 1) % 2][thread] =",
+        "memory.place[step % 2][thread] =",
+        "",
+        partial(call, "float32", "vector", "filter"),
+    ),
+    "barrier-behind-the-places-removed": (
+        "tensor",
+        "look_up(memory, windows, tile, step + 1);\n            __syncthreads();",
+        "look_up(memory, windows, tile, step + 1);",
+        "",
+        partial(call, "float16", "vector", "filter"),
+    ),
+    "barrier-in-the-ring-of-places-removed": (
+        "tensor",
+        "wait_for_copies<STAGES - 2>();\n            __syncthreads();",
+        "wait_for_copies<STAGES - 2>();",
+        "",
+        partial(call, "float16", "vector", "filter", size=(9, 9, 16), stride=(1, 1, 1)),
+    ),
+    "left-panel-not-turned": (
+        "tensor",
+        "load_turned_matrices(words, &value[k + lane / 16 * 8",
+        "load_matrices(words, (const uint32_t*)&value[k + lane / 16 * 8",
+        "",
+        partial(call, "float16", "vector", "filter"),
+    ),
+    "a-split-reads-on-into-the-next": (
+        "simt",
+        "end = first + windows.per_split < windows.places ? first + windows.per_split",
+        "end = first + windows.per_split < windows.places ? windows.places",
+        "",
+        partial(call, "float32", "vector", "filter"),
+    ),
+    "splits-in-one-place": (
+        "simt",
+        "(windows.first_split + rest) * windows.rows",
+        "windows.first_split * windows.rows",
+        "",
+        partial(call, "float32", "vector", "filter"),
+    ),
+    "last-split-left-out-of-the-total": (
+        "simt",
+        "part < problem.count",
+        "part < problem.count - 1",
+        "",
+        partial(call, "float16", "vector", "filter"),
+    ),
+    "gradient-read-beyond-its-end": (
+        "simt",
+        "at.inside() && c < windows.out_channels",
+        "at.inside()",
+        "",
+        partial(call, "float32", "vector", "filter", channels=(2000, 8), size=(1, 1, 1)),
     ),
 }
 
@@ -421,37 +634,52 @@ def ended(judge: Callable[[], int]) -> int:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_planted_in_a_kernel_is_noticed(fault: str) -> None:
-    family, right, wrong, words, make = FAULTS[fault]
+def test_a_fault_planted_in_a_kernel_is_noticed(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tier, right, wrong, words, make = FAULTS[fault]
+    monkeypatch.setattr(filter_kernels, "LEAST_PLACES", 20)
     given = make()
-    assert is_right(HostPort(), family, given), "the kernel is wrong as it is"
-
-    def planted(kernel: Kernel) -> str:
-        source = kernel.source()
-        assert right in source
-        return source.replace(right, wrong)
-
-    def judge() -> int:
-        for order in ORDERS:
-            try:
-                if not is_right(HostPort(order, source_of=planted), family, given):
-                    return UNNOTICED if words else NOTICED
-            except RuntimeError as error:
-                return NOTICED if words and words in str(error) else UNNOTICED
-        return UNNOTICED
-
-    code = ended(judge)
+    with settings.allow_tf32(tier == "tensor"):
+        assert is_right(HostPort(), tier, given), "the kernel is wrong as it is"
+        code = ended(lambda: noticed(tier, given, right, wrong, words))
     # A guard page ends the process: that is noticed too.
     assert code == NOTICED or code < 0, (fault, code)
 
 
+def noticed(tier: str, given: Call, right: str, wrong: str, words: str) -> int:
+    """Plant a fault, and say whether it was noticed; where it is, is found out at the launches."""
+    sources: list[bool] = []
+
+    def planted(kernel: Kernel) -> str:
+        source = kernel.source()
+        sources.append(right in source)
+        return source.replace(right, wrong)
+
+    for order in ORDERS:
+        try:
+            if not is_right(HostPort(order, source_of=planted), tier, given):
+                return UNNOTICED if words or not any(sources) else NOTICED
+        except RuntimeError as error:
+            return NOTICED if words and words in str(error) else UNNOTICED
+    return UNNOTICED
+
+
 @pytest.mark.parametrize("tier", OWN_TIERS)
-def test_no_behaviour_is_undefined(tier: str) -> None:
+@pytest.mark.parametrize("side", SIDES)
+def test_no_behaviour_is_undefined(side: Side, tier: str) -> None:
+    # Of what is new in a dtype there is one kernel; the ways differ in theirs.
+    pairs = list(zip(("float16", "float32", "float64"), WAYS, strict=True))
+    if side == "input":
+        pairs = list(product(dtypes.FLOATING, WAYS))
+
     def judge() -> int:
-        for dtype in ("float16", "bfloat16") if tier == "tensor" else dtypes.FLOATING:
-            for way in WAYS:
-                if not is_right(HostPort("shuffled", sanitized=True), tier, call(dtype, way)):
-                    return UNNOTICED
+        for dtype, way in pairs:
+            if tier == "tensor" and dtype not in ("float16", "bfloat16"):
+                continue
+            given = call(dtype, way, side)
+            if not is_right(HostPort("shuffled", sanitized=True), tier, given):
+                return UNNOTICED
         return NOTICED
 
     assert ended(judge) == 0
@@ -460,11 +688,12 @@ def test_no_behaviour_is_undefined(tier: str) -> None:
 def test_a_vector_read_between_vectors_is_undefined_behaviour(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "_in_vectors", lambda strides, width: True)
+    monkeypatch.setattr(plan, "in_vectors", lambda strides, width: True)
     given = call()
-    gaps = np.zeros((*given.data.shape[:4], 25), np.float32)
-    gaps[..., :24] = given.data
-    apart = Call(given.geometry, given.filter, gaps[..., :24], given.expected)
+    data = given.operands["output"]
+    gaps = np.zeros((*data.shape[:4], 25), np.float32)
+    gaps[..., :24] = data
+    apart = Call(given.convolution, {**given.operands, "output": gaps[..., :24]}, given.expected)
 
     def judge() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
@@ -509,9 +738,9 @@ def test_a_launch_is_checked_against_the_kernel() -> None:
     with pytest.raises(ValueError, match="0 blocks"):
         port.launch(kernel, 0, (array, array, np.zeros((), np.int32)))
     old = HostPort(traits=type(TRAITS)(75, 40, 64 * 1024))
-    tile = kernels.TENSOR_TILES[0]
+    kernel = kernels.product("tensor", "float16", TILES["tensor"]["float16"][0], "vector")
     with pytest.raises(ValueError, match="needs compute capability 80"):
-        old.launch(kernels.tensor("float16", tile, vector=True, by_row=False), 1, ())
+        old.launch(kernel, 1, ())
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])

@@ -14,16 +14,16 @@ template <class T, int THREADS>
 __device__ __forceinline__ void gather(const typename Number<T>::Sum* __restrict__ columns,
                                        T* __restrict__ result, const Problem& problem) {
     int64_t m = (problem.first_tile + blockIdx.x) * THREADS + threadIdx.x;
-    const int channel = divide(m, problem.in_channels);
+    const int channel = divide(m, problem.made_channels);
     const Phases phases(problem, divide(m, problem.phases()));
-    const Row row = row_of(problem, phases, m);
+    const Row row = row_of<false>(problem, phases, m);
     if (!row.inside) return;
     typename Number<T>::Sum sum = 0;
     Depth depth;
     depth.start(problem, phases);
     for (int left = phases.taps(); left > 0; left--) {
         if (depth.meets(problem, row)) sum += columns[row.from + depth.from + depth.filter + channel];
-        depth.advance(problem, phases, problem.out_channels);
+        depth.advance(problem, phases, problem.read_channels);
     }
     result[row.to + channel * problem.to_strides[4]] = Number<T>::rounded(sum);
 }

@@ -4,8 +4,13 @@
 #ifdef OPSPEC_EMULATED
 #include "emulated.hpp"
 #else
+// Each takes as long to compile as a kernel does.
+#ifdef OPSPEC_BFLOAT16
 #include <cuda_bf16.h>
+#endif
+#ifdef OPSPEC_FLOAT16
 #include <cuda_fp16.h>
+#endif
 typedef int int32_t;
 typedef unsigned uint32_t;
 typedef long long int64_t;
@@ -27,14 +32,18 @@ template <> struct Number<double> {
     static __device__ __forceinline__ double rounded(double sum) { return sum; }
 };
 
+#ifdef OPSPEC_FLOAT16
 template <> struct Number<__half> {
     typedef float Sum;
     static __device__ __forceinline__ float wide(__half value) { return __half2float(value); }
     static __device__ __forceinline__ __half rounded(float sum) { return __float2half_rn(sum); }
 };
+#endif
 
+#ifdef OPSPEC_BFLOAT16
 template <> struct Number<__nv_bfloat16> {
     typedef float Sum;
     static __device__ __forceinline__ float wide(__nv_bfloat16 value) { return __bfloat162float(value); }
     static __device__ __forceinline__ __nv_bfloat16 rounded(float sum) { return __float2bfloat16_rn(sum); }
 };
+#endif

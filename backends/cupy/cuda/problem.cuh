@@ -1,13 +1,17 @@
 // The problem as every kernel sees it: phases, rows, and where they lie in memory.
 //
-// Idea: result position z, cut as z = r + stride * j, is reached only by the taps t for which stride
-// divides r + before - t * dilation, and r alone decides which those are. So the result falls into
-// phases (r of depth, r of height, r of width). Within a phase, tap number i of an axis is
+// Idea: of the gradient with respect to the input, position z, cut as z = r + stride * j, is reached
+// only by the taps t for which stride divides r + before - t * dilation, and r alone decides which
+// those are. So the result falls into phases (r of depth, r of height, r of width). Within a phase,
+// tap number i of an axis is
 //
-//     t = first_tap + i * tap_step          and reads position      o = j + first - i * back
+//     t = first_tap + i * tap_step     and reads position     gap * j + first - i * back
 //
-// so a phase is a matrix product whose rows are the places (batch, j, j, j) and whose depth is
-// (taps, out_channels). Each element of the result belongs to one phase: it is written once.
+// with a gap of 1. The convolution itself is a single phase of this form: all taps reach position j,
+// and the windows, a stride apart, are the gap; i steps forward by the dilation, so back is -dilation.
+//
+// A phase is a matrix product whose rows are the places (batch, j, j, j) and whose depth is
+// (taps, read_channels). Each element of the result belongs to one phase: it is written once.
 //
 // The host has done the number theory (phases.py); taps that reach no place are already left out.
 #pragma once
@@ -22,8 +26,8 @@ struct Phase {
 };
 
 struct Axis {
-    int output;       // positions of out_backprop
-    int stride;
+    int read;         // positions of the side that is read
+    int stride;       // how far apart neighbouring j are written
     int tap_step;     // from a tap of a phase to the next
     int back;         // how far back that reads
     int first_phase;  // the r of phases[0]
@@ -32,17 +36,18 @@ struct Axis {
 };
 
 // Strides count elements: batch, depth, height, width, channel of the two sides; depth, height,
-// width, in_channels, out_channels of the filter.
+// width, channel of the result, channel that is added up of the filter.
 struct Problem {
     int64_t batch;
     int64_t first_tile;
     int64_t from_strides[5];
     int64_t filter_strides[5];
     int64_t to_strides[5];
-    int in_channels;
-    int out_channels;
+    int made_channels;  // of the result
+    int read_channels;  // of what is read and added up
     int wide;  // whether channels of the result can be written 16 bytes at a time
     Axis axis[3];
+    int gap[3];  // how far apart neighbouring j read
 
     __device__ int phases() const { return axis[0].phases * axis[1].phases * axis[2].phases; }
 };
@@ -70,9 +75,9 @@ struct Phases {
 
 // One row of the product: where its data starts, where its result goes.
 struct Row {
-    int64_t from;  // of position (j, j, j); may lie outside, taps bring it inside
+    int64_t from;  // of position (at, at, at); may lie outside, taps bring it inside
     int64_t to;
-    int j[3];
+    int at[3];     // gap * j
     int inside;    // whether there is such a row
 };
 
@@ -90,6 +95,8 @@ __device__ __forceinline__ int divide(int64_t& value, int by) {
     return rest;
 }
 
+// FORWARD: the gap may be other than 1. The other kernels are spared the factor.
+template <bool FORWARD>
 __device__ __forceinline__ Row row_of(const Problem& problem, const Phases& phases, int64_t m) {
     Row row;
     row.inside = m < phases.rows;
@@ -97,8 +104,8 @@ __device__ __forceinline__ Row row_of(const Problem& problem, const Phases& phas
     int64_t rest = row.inside ? m : 0;
     for (int d = 2; d >= 0; d--) {
         const int j = divide(rest, phases.of[d]->positions);
-        row.j[d] = j;
-        row.from += j * problem.from_strides[d + 1];
+        row.at[d] = FORWARD ? j * problem.gap[d] : j;
+        row.from += row.at[d] * problem.from_strides[d + 1];
         row.to += (phases.remainder[d] + int64_t(problem.axis[d].stride) * j)
                   * problem.to_strides[d + 1];
     }
@@ -110,7 +117,7 @@ __device__ __forceinline__ Row row_of(const Problem& problem, const Phases& phas
 // Walks the depth of the product: tap after tap, and in each the channels in steps.
 struct Depth {
     int tap[3];    // number i of each axis
-    int shift[3];  // what it adds to j
+    int shift[3];  // what it adds to a row's place
     int channel;
     int64_t from;    // what the taps add to a row's place in the data
     int64_t filter;  // where the taps lie in the filter
@@ -122,7 +129,7 @@ struct Depth {
 
     __device__ void advance(const Problem& problem, const Phases& phases, int step) {
         channel += step;
-        if (channel < problem.out_channels) return;
+        if (channel < problem.read_channels) return;
         channel = 0;
         for (int d = 2; d >= 0; d--) {
             if (++tap[d] < phases.of[d]->taps) break;
@@ -144,9 +151,9 @@ struct Depth {
 
     // Whether the taps find data for this row. Sums below 0 wrap to far above any size.
     __device__ bool meets(const Problem& problem, const Row& row) const {
-        return row.inside && unsigned(row.j[0]) + unsigned(shift[0]) < unsigned(problem.axis[0].output)
-               && unsigned(row.j[1]) + unsigned(shift[1]) < unsigned(problem.axis[1].output)
-               && unsigned(row.j[2]) + unsigned(shift[2]) < unsigned(problem.axis[2].output);
+        return row.inside && unsigned(row.at[0]) + unsigned(shift[0]) < unsigned(problem.axis[0].read)
+               && unsigned(row.at[1]) + unsigned(shift[1]) < unsigned(problem.axis[1].read)
+               && unsigned(row.at[2]) + unsigned(shift[2]) < unsigned(problem.axis[2].read);
     }
 };
 
@@ -159,7 +166,7 @@ struct Tile {
 
     __device__ Tile(const Problem& problem, int rows, int channels) {
         int64_t rest = problem.first_tile + blockIdx.x;
-        channel = divide(rest, (problem.in_channels + channels - 1) / channels) * channels;
+        channel = divide(rest, (problem.made_channels + channels - 1) / channels) * channels;
         phase = divide(rest, problem.phases());
         row = rest * rows;
     }

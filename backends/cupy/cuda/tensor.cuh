@@ -15,8 +15,12 @@ template <class T> __device__ __forceinline__ void multiply_add(float (&sums)[4]
                      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]),      \
                        "r"(right[1]));                                                             \
     }
+#ifdef OPSPEC_FLOAT16
 OPSPEC_MULTIPLY_ADD(__half, "m16n8k16", "f16")
+#endif
+#ifdef OPSPEC_BFLOAT16
 OPSPEC_MULTIPLY_ADD(__nv_bfloat16, "m16n8k16", "bf16")
+#endif
 OPSPEC_MULTIPLY_ADD(float, "m16n8k8", "tf32")
 #undef OPSPEC_MULTIPLY_ADD
 
@@ -25,6 +29,15 @@ OPSPEC_MULTIPLY_ADD(float, "m16n8k8", "tf32")
 __device__ __forceinline__ void load_matrices(uint32_t (&words)[4], const uint32_t* row) {
     const unsigned address = unsigned(__cvta_generic_to_shared(row));
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address));
+}
+
+// The same of 16-bit floats, turned: word l % 4 of row l / 4 holds elements l / 4 of rows 2 * (l % 4)
+// and the next.
+__device__ __forceinline__ void load_turned_matrices(uint32_t (&words)[4], const void* row) {
+    const unsigned address = unsigned(__cvta_generic_to_shared(row));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                  : "r"(address));
 }

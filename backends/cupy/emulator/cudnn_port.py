@@ -3,7 +3,9 @@
 A plan is made by the real library from the real description of the problem. What is executed is
 that description, read back from the plan: for each position o and tap t,
 
-    result[o * stride + t * dilation - pre_padding] += loss[o] * filter[t].
+    input[o * stride + t * dilation - pre_padding]     meets     output[o] and filter[t]:
+
+the product of two of them is added to the third.
 """
 
 # cuDNN's frontend is an extra, and has no types.
@@ -22,13 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from opspec.backends.cupy.cudnn import FILTER, LOSS, RESULT, build
+from opspec.backends.cupy.convolution import Convolution
+from opspec.backends.cupy.cudnn import NUMBERS, build
 from opspec.backends.cupy.cudnn_library import missing
 from opspec.backends.cupy.emulator.host import TRAITS, HostPort
 from opspec.backends.cupy.emulator.memory import as_numpy
 from opspec.backends.cupy.port import CudnnPlan
 from opspec.cache_folder import kept
-from opspec.geometry import ConvGeometry, Window
+from opspec.geometry import Side, Window
 
 COMPILER = "gcc"
 DEVICES = Path(__file__).parent / "devices.json"
@@ -50,43 +53,57 @@ class CudnnPort(HostPort):
         super().__init__(traits=replace(TRAITS, without=()))
         self._device = device
 
-    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+    def cudnn_plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
         """Return cuDNN's plan for the described device, or None if it has none."""
-        return _plan(self._device, geometry, tf32)
+        return _plan(self._device, convolution, tf32)
 
-    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+    def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
         """Compute what a plan says."""
         said = json.loads(str(plan.graph))
         (node,) = said["nodes"]
-        if node["tag"] != "CONV_DGRAD" or node["math_mode"] != "CROSS_CORRELATION":
+        if node["math_mode"] != "CROSS_CORRELATION":
             raise ValueError(f"a plan of something else: {node}")
-        views = {number: _view(arrays[number], said["tensors"][str(number)]) for number in arrays}
-        _add_up(node, views[LOSS], views[FILTER], views[RESULT])
+        views = {
+            side: _view(array, said["tensors"][str(NUMBERS[side])])
+            for side, array in arrays.items()
+        }
+        _add_up(node, views)
 
 
-def _add_up(node: dict[str, Any], loss: Array, filter: Array, result: Array) -> None:
-    """Fill `result`, channel first as the others, in float64 and rounded once."""
-    sizes = (result.shape[2:], loss.shape[2:], filter.shape[2:])
+# Of each kind of node the side that it makes, and how channels and batch meet in its products.
+SUMS: dict[str, tuple[Side, str]] = {
+    "CONV_DGRAD": ("input", "nkdhw,kc->ncdhw"),
+    "CONV_FPROP": ("output", "ncdhw,kc->nkdhw"),
+    "CONV_WGRAD": ("filter", "ncdhw,nkdhw->kc"),
+}
+
+
+def _add_up(node: dict[str, Any], views: dict[Side, Array]) -> None:
+    """Fill the result, channel first as the others, in float64 and rounded once."""
+    made, products = SUMS[node["tag"]]
+    sizes = (views[side].shape[2:] for side in ("input", "output", "filter"))
     steps = (node["stride"], node["dilation"], node["pre_padding"], node["post_padding"])
     windows = [Window(*facts) for facts in zip(*sizes, *steps, strict=True)]
-    sums = np.zeros(result.shape, np.float64)
-    every = slice(None)
+    wide = {side: view.astype(np.float64) for side, view in views.items() if side != made}
+    wide[made] = np.zeros(views[made].shape, np.float64)
     with np.errstate(all="ignore"):
         for tap in product(*(range(window.kernel) for window in windows)):
             met = [window.positions(t) for window, t in zip(windows, tap, strict=True)]
             if not all(met):
                 continue
-            read = [slice(o.start, o.stop) for o in met]
-            made = [
+            small = [slice(o.start, o.stop) for o in met]
+            large = [
                 slice(window.landing(o[0], t), window.landing(o[-1], t) + 1, window.stride)
                 for window, o, t in zip(windows, met, tap, strict=True)
             ]
-            sums[every, every, *made] += np.einsum(
-                "nkdhw,kc->ncdhw",
-                loss[every, every, *read].astype(np.float64),
-                filter[:, :, tap[0], tap[1], tap[2]].astype(np.float64),
-            )
-        result[...] = sums.astype(result.dtype)
+            parts = {
+                "input": wide["input"][:, :, large[0], large[1], large[2]],
+                "output": wide["output"][:, :, small[0], small[1], small[2]],
+                "filter": wide["filter"][:, :, tap[0], tap[1], tap[2]],
+            }
+            operands = (part for side, part in parts.items() if side != made)
+            parts[made] += np.einsum(products, *operands)
+        views[made][...] = wide[made].astype(views[made].dtype)
 
 
 def unavailable() -> str | None:
@@ -108,8 +125,8 @@ def described(device: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _plan(device: str, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
-    return build(geometry, tf32=tf32, device_property=described(device))
+def _plan(device: str, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
+    return build(convolution, tf32=tf32, device_property=described(device))
 
 
 @cache

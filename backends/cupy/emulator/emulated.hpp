@@ -295,6 +295,18 @@ inline void load_matrices(uint32_t (&words)[4], const uint32_t* row) {
     emulated::leave(emulated::State::at_warp_instruction);
 }
 
+inline void load_turned_matrices(uint32_t (&words)[4], const void* row) {
+    emulated::require_aligned(row, 16, "a matrix row");
+    const void* const* rows = emulated::shown_to_warp(row);
+    const unsigned lane = emulated::block->current % 32;
+    const auto element = [&](unsigned n) { return uint32_t(static_cast<const uint16_t*>(rows[n])[lane / 4]); };
+    for (unsigned n = 0; n < 4; n++) {
+        const unsigned first = n * 8 + lane % 4 * 2;
+        words[n] = element(first) | element(first + 1) << 16;
+    }
+    emulated::leave(emulated::State::at_warp_instruction);
+}
+
 inline uint32_t as_tf32(uint32_t bits) {
     const uint32_t exponent = bits & 0x7f800000;
     return exponent == 0x7f800000 ? bits : (bits + 0x1000) & 0xffffe000;

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from opspec.backends.cupy.convolution import Convolution
 from opspec.backends.cupy.emulator import build, memory
 from opspec.backends.cupy.kernels import Kernel
 from opspec.backends.cupy.plan import MOST_BLOCKS
 from opspec.backends.cupy.port import CudnnPlan, Traits
-from opspec.geometry import ConvGeometry
+from opspec.geometry import Side
 
 ORDERS = ("forward", "backward", "shuffled")
 ORDER_VARIABLE = "OPSPEC_EMULATED_ORDER"
@@ -77,8 +78,14 @@ class HostPort:
         memory.as_numpy(made)[...] = memory.as_numpy(array)
         return made
 
-    def multiply(self, left: Any, right: Any, result: Any) -> None:
-        """Set result = left @ right.T, added up in float32 or float64."""
+    def copy(self, source: Any, target: Any) -> None:
+        """Copy an array into another of its shape and dtype."""
+        if (source.shape, source.dtype) != (target.shape, target.dtype):
+            raise ValueError(f"{source.shape} {source.dtype} into {target.shape} {target.dtype}")
+        memory.as_numpy(target)[...] = memory.as_numpy(source)
+
+    def multiply(self, left: Any, right: Any, result: Any, *, add: bool = False) -> None:
+        """Set result = left @ right.T, or add that to it, in float32 or float64."""
         wide = np.float64 if left.dtype == np.float64 else np.float32
         for matrix in (left, right, result):
             if matrix.itemsize not in matrix.strides and matrix.size > 1:
@@ -86,7 +93,8 @@ class HostPort:
         with np.errstate(all="ignore"):
             columns = memory.as_numpy(right).astype(wide).T
             product = np.matmul(memory.as_numpy(left).astype(wide), columns)
-            memory.as_numpy(result)[...] = product.astype(result.dtype)
+            target = memory.as_numpy(result)
+            target[...] = (target + product if add else product).astype(result.dtype)
 
     def prepare(self, kernel: Kernel) -> None:
         """Compile a kernel, if it is not compiled."""
@@ -117,11 +125,11 @@ class HostPort:
         ):
             raise RuntimeError(f"{kernel.name}: {message.value.decode()}")
 
-    def cudnn_plan(self, geometry: ConvGeometry, tf32: bool) -> CudnnPlan | None:
+    def cudnn_plan(self, convolution: Convolution, tf32: bool) -> CudnnPlan | None:
         """There are none."""
         return None
 
-    def execute(self, plan: CudnnPlan, arrays: dict[int, Any], workspace: Any) -> None:
+    def execute(self, plan: CudnnPlan, arrays: dict[Side, Any], workspace: Any) -> None:
         """Refuse."""
         raise RuntimeError(NO_CUDNN)
 

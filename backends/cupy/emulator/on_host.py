@@ -1,9 +1,9 @@
 """Hands in the kernels that run on this machine's CPU; imported at the first call."""
 
 from opspec.backends.cupy import emulator
-from opspec.backends.cupy.conv3d_backprop_input_v2 import implement
 from opspec.backends.cupy.emulator.cudnn_port import CudnnPort
 from opspec.backends.cupy.emulator.host import HostPort
+from opspec.backends.cupy.operations import implement
 
 _port = HostPort()
 implement(emulator.backend, _port, None)

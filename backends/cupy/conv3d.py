@@ -1,0 +1,22 @@
+"""Conv3D on `cupy.ndarray`; `compute` says how."""
+
+from typing import Any
+
+from opspec.backends.cupy.compute import compute
+from opspec.backends.cupy.convolution import Convolution
+from opspec.backends.cupy.port import Port
+from opspec.geometry import ConvGeometry, Side
+from opspec.registry import Backend
+
+Array = Any
+
+
+def implement(backend: Backend, port: Port, tier: str | None) -> None:
+    """Hand in the kernel of a backend that computes on `port`, held to `tier` if one is given."""
+
+    @backend.implements("Conv3D")
+    def conv3d(
+        geometry: ConvGeometry, input: Array, filter: Array, out: Array | None = None
+    ) -> Array:
+        operands: dict[Side, Array] = {"input": input, "filter": filter}
+        return compute(port, tier, Convolution(geometry, "output"), operands, out)
