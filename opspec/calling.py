@@ -17,7 +17,8 @@ from opspec.geometry import ConvGeometry
 from opspec.lending import Owner, lent_if_it_can_be
 from opspec.operands import Read, read_all
 from opspec.out import Offer, filled, refuse_unusable
-from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
+from opspec.registry.backend import NUMPY_ARRAY, Backend
+from opspec.registry.capabilities import Demand
 from opspec.registry.selection import Choices, Explanation, explain
 from opspec.rule import Call, Fault, refuse_first_fault
 from opspec.rules import integers, shown

@@ -15,6 +15,8 @@ from typing import Any
 import opspec
 from opspec import (
     check_command,
+    completion_command,
+    doctor_command,
     mutants_command,
     new_backend_command,
     operation_commands,
@@ -37,6 +39,7 @@ examples:
   opspec check numpy
   opspec check my_package:backend -k dilated
   opspec warmup numba --dtype float32 --dtype float16
+  opspec doctor
 """
 
 
@@ -120,6 +123,8 @@ def _parser() -> argparse.ArgumentParser:
     mutants_command.add_to(commands)
     _add_golden(commands)
     warmup_command.add_to(commands)
+    doctor_command.add_to(commands)
+    completion_command.add_to(commands, parser)
     new_backend_command.add_to(commands)
     return parser
 

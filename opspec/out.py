@@ -14,7 +14,8 @@ import numpy as np
 
 from opspec import dtypes
 from opspec.errors import BackendContractError
-from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
+from opspec.registry.backend import NUMPY_ARRAY, Backend
+from opspec.registry.capabilities import Demand
 from opspec.rule import Fault, Rule, refuse_first_fault
 
 SOURCE = "docs/semantics.md §5"

@@ -102,6 +102,11 @@ def usable_cores() -> int:
     return max(min([cores, *map(_rounded_up, _quotas())]), 1)
 
 
+def container_quota() -> float | None:
+    """Return how many cores' worth of time the container grants; None where it sets no limit."""
+    return min((microseconds / period for microseconds, period in _quotas()), default=None)
+
+
 @contextmanager
 def _limited(count: int) -> Iterator[int]:
     token = _limit.set(count)

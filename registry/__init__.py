@@ -3,7 +3,8 @@
 A leaf: it needs the standard library only and knows neither operations nor array libraries.
 """
 
-from opspec.registry.backend import Backend, Capabilities, Demand
+from opspec.registry.backend import Backend
+from opspec.registry.capabilities import Capabilities, Demand
 from opspec.registry.cost import Cost
 from opspec.registry.errors import (
     BackendContractError,

@@ -1,11 +1,11 @@
-"""What a backend's author writes: a `Backend`, its `Capabilities`, and kernels."""
+"""What a backend's author writes: a `Backend` with kernels."""
 
 import importlib
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from opspec.registry.capabilities import Capabilities, Demand
 from opspec.registry.cost import Cost
 from opspec.registry.errors import BackendContractError, UnsupportedByBackend
 from opspec.registry.table import Kernel, KernelTable
@@ -19,80 +19,16 @@ NUMPY_ARRAY = "numpy.ndarray"
 DEFAULT_COST = Cost(start=0, call=20e-6, per_multiply_add=3e-11)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What one call needs of a backend.
-
-    Parameters
-    ----------
-    operation
-        The operation whose kernel runs.
-    dtype, data_format
-        Of the operands, such as ``"float32"`` and ``"NDHWC"``.
-    dilated
-        Whether any dilation is above 1.
-    empty
-        Whether any operand or the result has no element.
-    arrays
-        The qualified name of the caller's array type, such as ``"numpy.ndarray"``.
-    multiply_adds
-        How many products the call adds up, those of taps that land outside included.
-    """
-
-    operation: str
-    dtype: str
-    data_format: str
-    dilated: bool
-    empty: bool
-    arrays: str
-    multiply_adds: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
-    """What a backend declares: the product of these. What it declares it must pass.
-
-    Parameters
-    ----------
-    operations, dtypes, data_formats
-        The names it takes.
-    dilation
-        Whether dilations above 1 are taken.
-    empties
-        Whether operands or results without elements are taken.
-    device
-        Where it computes: ``"cpu"`` or ``"cuda"``.
-    """
-
-    operations: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    data_formats: tuple[str, ...]
-    dilation: bool = True
-    empties: bool = True
-    device: str = "cpu"
-
-    def refusal(self, demand: Demand) -> str | None:
-        """Say in words why `demand` is not declared, or None if it is."""
-        if demand.operation not in self.operations:
-            return f"it does not declare the operation {demand.operation}"
-        if demand.dtype not in self.dtypes:
-            return f"it does not declare dtype {demand.dtype} (it has {', '.join(self.dtypes)})"
-        if demand.data_format not in self.data_formats:
-            declared = ", ".join(self.data_formats)
-            return f"it does not declare data_format {demand.data_format} (it has {declared})"
-        if demand.dilated and not self.dilation:
-            return "it does not declare dilations above 1"
-        if demand.empty and not self.empties:
-            return "it does not declare empty tensors"
-        return None
-
-
 def _always_available() -> None:
     return None
 
 
 def _nowhere() -> None:
     return None
+
+
+def _no_facts() -> Mapping[str, Callable[[], object]]:
+    return {}
 
 
 def _unchanged(array: Any) -> Any:
@@ -135,6 +71,9 @@ class Backend:
         device: what ``opspec check --emulated`` takes in this one's place.
     caveat
         What a check of this backend cannot show, in words. Reports print it.
+    facts
+        Called by ``opspec doctor``: what there is to know about this machine and the libraries that
+        the backend needs, each by name with what finds it out. One that fails does not hide others.
 
     Raises
     ------
@@ -158,6 +97,7 @@ class Backend:
         suite: int | None = None,
         emulated: str | None = None,
         caveat: str | None = None,
+        facts: Callable[[], Mapping[str, Callable[[], object]]] = _no_facts,
     ) -> None:
         _refuse_unusable_name(name)
         _refuse_wrong_parts(name, capabilities, kernel_modules, cost, warm)
@@ -176,6 +116,7 @@ class Backend:
         self.suite = suite
         self.emulated = emulated
         self.caveat = caveat
+        self.facts = facts
         self.from_numpy = from_numpy or _unchanged
         self.to_numpy = to_numpy or _unchanged
         self._kernel_modules = kernel_modules

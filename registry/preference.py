@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 
 from opspec.registry import discovery
-from opspec.registry.backend import Backend, Demand
+from opspec.registry.backend import Backend
+from opspec.registry.capabilities import Demand
 from opspec.registry.errors import BackendUnavailable
 
 

@@ -16,7 +16,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from opspec.registry import discovery
-from opspec.registry.backend import NUMPY_ARRAY, Backend, Demand
+from opspec.registry.backend import NUMPY_ARRAY, Backend
+from opspec.registry.capabilities import Demand
 from opspec.registry.errors import BackendError, BackendUnavailable, UnsupportedByBackend
 from opspec.registry.preference import contenders, installed
 

@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opspec.registry.errors import BackendContractError
@@ -16,22 +16,36 @@ _DECLARED_BY = "opspec.ops"
 OUT = "out"
 
 _PARAMETERS: dict[str, tuple[str, ...]] = {}
+_NAMES: dict[str, dict[str, None]] = {"dtypes": {}, "data_formats": {}}
 
 
-def declare_operation(operation: str, parameters: tuple[str, ...]) -> None:
-    """Say which parameters every kernel of `operation` takes, in their order."""
+def declare_operation(
+    operation: str,
+    parameters: tuple[str, ...],
+    dtypes: Iterable[str] = (),
+    data_formats: Iterable[str] = (),
+) -> None:
+    """Say which parameters every kernel of `operation` takes, in their order, and for what."""
     known = _PARAMETERS.setdefault(operation, parameters)
     if known != parameters:
         raise BackendContractError(
             f"operation {operation} was declared with kernel parameters {known}, "
             f"now with {parameters}; an operation has one kernel signature"
         )
+    _NAMES["dtypes"].update(dict.fromkeys(dtypes))
+    _NAMES["data_formats"].update(dict.fromkeys(data_formats))
 
 
 def declared_operations() -> tuple[str, ...]:
     """The operations that a kernel can be handed in for."""
     importlib.import_module(_DECLARED_BY)
     return tuple(sorted(_PARAMETERS))
+
+
+def declared_names(kind: str) -> tuple[str, ...]:
+    """The names of a kind that some operation knows: operations, dtypes or data_formats."""
+    operations = declared_operations()
+    return operations if kind == "operations" else tuple(_NAMES[kind])
 
 
 class KernelTable:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opspec.backends.cupy.available import unavailable
+from opspec.backends.cupy.facts import facts as cuda_facts
 from opspec.cache_folder import folder
 from opspec.dtypes import FLOATING
 from opspec.geometry import DATA_FORMATS
@@ -65,6 +66,7 @@ def on_device(name: str, dtypes: tuple[str, ...] = FLOATING) -> Backend:
         cost=Cost(start=1.0, call=15e-6, per_multiply_add=1e-12),
         warm=_warm,
         cached_in=folder,
+        facts=cuda_facts,
         emulated="opspec.backends.cupy.emulator:backend",
     )
 

@@ -1,6 +1,6 @@
 """The Numba backend: compiled for this CPU at the first call, then kept on disk."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 
 from opspec.cache_folder import folder
@@ -22,6 +22,15 @@ def _warm(dtype: str, data_format: str) -> Iterator[str]:
     return warm(dtype, data_format)
 
 
+def _facts() -> Mapping[str, Callable[[], object]]:
+    if find_spec("numba") is None:
+        return {}
+    # As above.
+    from opspec.backends.numba.facts import processor, vectors
+
+    return {"vectors": vectors, "processor": processor}
+
+
 backend = Backend(
     name="numba",
     arrays="numpy.ndarray",
@@ -38,4 +47,5 @@ backend = Backend(
     cost=Cost(start=4.0, call=15e-6, per_multiply_add=1.5e-11),
     warm=_warm,
     cached_in=folder,
+    facts=_facts,
 )

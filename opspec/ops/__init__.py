@@ -20,7 +20,12 @@ _DEFINITIONS = _collect()
 
 for _definition in _DEFINITIONS.values():
     if _definition.kernel == _definition.name:
-        declare_operation(_definition.kernel, _definition.kernel_parameters)
+        declare_operation(
+            _definition.kernel,
+            _definition.kernel_parameters,
+            _definition.operands[-1].dtypes,
+            _definition.operands[-1].dimensions,
+        )
 
 
 def names() -> tuple[str, ...]:

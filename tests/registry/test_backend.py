@@ -258,3 +258,23 @@ def test_a_backend_of_wrong_parts_is_refused(given: dict[str, Any], words: str) 
 def test_a_kernel_that_is_not_there_is_an_error_that_says_how_to_hand_it_in() -> None:
     with pytest.raises(UnsupportedByBackend, match=r'@backend.implements\("Conv3DBackpropInputV2"'):
         made().kernel(OPERATION)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"operations": ("Conv3DBackprop",)}, "operations names 'Conv3DBackprop', which no operat"),
+        ({"dtypes": ("float32", "single")}, "dtypes names 'single', .*allowed are float16, bfloat"),
+        ({"data_formats": ("ndhwc",)}, "data_formats names 'ndhwc', .*allowed are .*NDHWC"),
+        (
+            {"dtypes": "float32"},
+            r"dtypes is a tuple of names, such as \('float16',\); given 'float",
+        ),
+        ({"dtypes": ["float32"]}, "dtypes is a tuple of names"),
+        ({"operations": (7,)}, r"operations is a tuple of names.*given \(7,\)"),
+    ],
+)
+def test_a_declaration_of_what_is_not_there_is_refused(changes: dict[str, Any], words: str) -> None:
+    declared = {"operations": (OPERATION,), "dtypes": ("float32",), "data_formats": ("NDHWC",)}
+    with pytest.raises(BackendContractError, match=words):
+        Capabilities(**declared | changes)
