@@ -9,7 +9,7 @@ from slabs import Stage
 
 
 class Display:
-    """A report of stages, in lines of at most 81 characters."""
+    """A report of stages, in lines of at most 80 characters."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -35,7 +35,7 @@ class Display:
 
 
 def _columns(name: str, ops: str, shapes: str, time: str) -> str:
-    return f"{name:<18} {ops:<21} {shapes:<31} {time:>6}"
+    return f"{name:<18} {ops:<22} {shapes:<31} {time:>6}"
 
 
 def _short(name: str) -> str:
