@@ -118,7 +118,7 @@ def _blas() -> object:
         built: Any = np.show_config(mode="dicts")
         blas = built["Build Dependencies"]["blas"]
         return f"{blas['name']} {blas['version']}, as NumPy was built; threadpoolctl says more"
-    np.ones((2, 2)) @ np.ones((2, 2))
+    np.matmul(np.ones((2, 2)), np.ones((2, 2)))
     return [
         f"{one['internal_api']} {one['version']}, {one['num_threads']} threads, {one['filepath']}"
         for one in threadpool_info()

@@ -90,8 +90,8 @@ def lend(value: Any) -> Loan:
             f"{kind}, which has no memory to lend; call opspec outside jax.jit and its kin, or "
             "through jax.pure_callback"
         )
+    device, number = value.__dlpack_device__()
     try:
-        device, number = value.__dlpack_device__()
         borrower = _BORROWERS.get(device)
         if borrower is None:
             place = _DEVICES.get(device, f"DLPack's device {int(device)}")

@@ -76,7 +76,11 @@ def _fill(
     wishes = _wishes(tier)
     choice, plan = _chosen(port, convolution, traits, wishes)
     if plan is not None:
-        arrays = {convolution.read: data, convolution.other: other, convolution.result: result}
+        arrays: dict[Side, Array] = {
+            convolution.read: data,
+            convolution.other: other,
+            convolution.result: result,
+        }
         if cudnn.compute(port, convolution, plan, arrays):
             return
         traits = _without_cudnn(traits, "there is no memory for what it takes beside the operands")

@@ -63,7 +63,7 @@ class CudnnPort(HostPort):
         (node,) = said["nodes"]
         if node["math_mode"] != "CROSS_CORRELATION":
             raise ValueError(f"a plan of something else: {node}")
-        views = {
+        views: dict[Side, Array] = {
             side: _view(array, said["tensors"][str(NUMBERS[side])])
             for side, array in arrays.items()
         }
