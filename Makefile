@@ -6,10 +6,10 @@ BRAIN := $(VENV)/.brain
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench check docs clean
+.PHONY: help demo test bench check release-check docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(BRAIN) ## run the main job on real input
 	$(VENV)/bin/python examples/demo.py
@@ -25,6 +25,9 @@ bench: $(PEERS) ## time it against other libraries; BENCH='--workloads real' and
 
 check: ## do all that CI does
 	bash .ci/run
+
+release-check: $(INSTALLED) ## build the distributions and check that strangers can use them
+	$(VENV)/bin/python .ci/release_check.py
 
 docs: $(INSTALLED) ## build the documentation, strictly
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 # Scripts of one folder import each other. Their folders go last: they hide nothing.
-SCRIPTS = ("benchmarks", "examples/brain_extraction", "docs/generate")
+SCRIPTS = (".ci", "benchmarks", "examples/brain_extraction", "docs/generate")
 sys.path += [str(ROOT / folder) for folder in SCRIPTS]
 
 
