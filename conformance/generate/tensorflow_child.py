@@ -54,11 +54,17 @@ class TensorFlowChild:
         The interpreter that has TensorFlow.
     timeout
         Seconds that one call may take.
+    onednn
+        Whether TensorFlow uses oneDNN's kernels. It would choose by the processor, and what is
+        compared here must not depend on that: by default it uses its own kernels.
     """
 
-    def __init__(self, *, python: str = sys.executable, timeout: float = 120.0) -> None:
+    def __init__(
+        self, *, python: str = sys.executable, timeout: float = 120.0, onednn: bool = False
+    ) -> None:
         self._python = python
         self._timeout = timeout
+        self._onednn = onednn
         self._process: subprocess.Popen[bytes] | None = None
         self._version = ""
 
@@ -130,6 +136,7 @@ class TensorFlowChild:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=os.environ | {"TF_ENABLE_ONEDNN_OPTS": str(int(self._onednn))},
             start_new_session=True,
         )
         try:

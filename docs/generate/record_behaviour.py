@@ -10,7 +10,6 @@ somewhere.
 import argparse
 import hashlib
 import json
-import os
 import platform
 import sys
 from collections import Counter
@@ -26,7 +25,7 @@ from opspec.conformance.generate.tensorflow_child import Outcome, TensorFlowChil
 RECORD = Path(__file__).parents[1] / "behaviour.json"
 LANES = ("reject", "accept", "exact")
 # What is asked: the name of the way, whether oneDNN is on, whether XLA compiles.
-WAYS = (("cpu", "0", False), ("onednn", "1", False), ("xla", "1", True))
+WAYS = (("cpu", False, False), ("onednn", True, False), ("xla", True, True))
 LONGEST = 200
 
 
@@ -37,8 +36,7 @@ def main() -> None:
     python = parser.parse_args().tensorflow_python
     version, answers = "", {}
     for way, onednn, xla in WAYS:
-        os.environ["TF_ENABLE_ONEDNN_OPTS"] = onednn
-        with TensorFlowChild(python=python) as tensorflow:
+        with TensorFlowChild(python=python, onednn=onednn) as tensorflow:
             version = tensorflow.version
             answers[way] = list(_answers(tensorflow, xla=xla))
         print(f"{way}: {len(answers[way])} calls", flush=True)

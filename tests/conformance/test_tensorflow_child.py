@@ -23,6 +23,8 @@ def run(*, what, **given):
         os.abort()
     if what == "sleep":
         time.sleep(60)
+    if what == "environment":
+        return types.SimpleNamespace(numpy=lambda: os.environ["TF_ENABLE_ONEDNN_OPTS"])
     if what == "raise":
         raise TypeError("first line\\nsecond line")
     return types.SimpleNamespace(numpy=lambda: given["input"] + 1)
@@ -72,6 +74,17 @@ def test_child_outlives_crash_error_and_time_out() -> None:
         process = child._process
         assert process is not None
     assert process.poll() is not None
+
+
+@pytest.mark.parametrize("onednn", [False, True])
+@pytest.mark.usefixtures("fake_tensorflow")
+def test_the_caller_chooses_the_kernels_not_the_processor(
+    monkeypatch: pytest.MonkeyPatch, onednn: bool
+) -> None:
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", str(int(not onednn)))
+    with TensorFlowChild(timeout=20.0, onednn=onednn) as child:
+        told = child.call("conv3d_transpose", {"what": "environment"}).value
+    assert str(told) == str(int(onednn))
 
 
 @pytest.mark.usefixtures("fake_tensorflow")
