@@ -89,7 +89,18 @@ def their_gradients(tensorflow: Any, sample: Sample) -> tuple[Gradients, Gradien
     function = getattr(getattr(tensorflow, home), name)
     seconds = list(sample.seconds.values())
 
-    @tensorflow.function(jit_compile=True, autograph=False)  # type: ignore[untyped-decorator]
+    def traced(array: Array) -> Any:
+        # From sizes that it knows it infers others, and there it mixes up the axes' dilations.
+        return tensorflow.TensorSpec([None] * array.ndim, array.dtype)
+
+    signature = (
+        {name: traced(array) for name, array in sample.operands.items()},
+        traced(sample.gradient),
+    )
+
+    @tensorflow.function(  # type: ignore[untyped-decorator]
+        jit_compile=True, autograph=False, input_signature=signature
+    )
     def differentiate(operands: dict[str, Any], gradient: Any) -> tuple[Any, Any]:
         with tensorflow.GradientTape() as outer:
             outer.watch([*operands.values(), gradient])
